@@ -435,7 +435,7 @@ class TokenScan:
             transfer_checked_at_s=transfer.checked_at_s(
                 self.sales.transfer, no_wallet_at_s=self.no_wallet_at_s, now_s=self.now_s
             ),
-            custody=self.thefts,
+            custody=self._custody(),
             creates_balances=self.code.hints.creates_balances,
             balances_can_be_created=self.creation.value,
             untested_conditions=self.sales.untested_conditions,
@@ -460,6 +460,12 @@ class TokenScan:
             liquidity_usd=self.liquidity.of_others_usd,
             thresholds=thresholds_of(self.context.settings),
         )
+
+    def _custody(self) -> TheftFindings:
+        """Return the theft findings, with what the probes took."""
+        if not self.creation.takes_from_others:
+            return self.thefts
+        return msgspec.structs.replace(self.thefts, funds_can_be_drained=True)
 
     def _theft_inquiry(self) -> TheftInquiry:
         return theft_inquiry(

@@ -289,6 +289,7 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
                 dict.fromkeys((*one.open_functions.functions, *other.open_functions.functions))
             ),
             is_complete=one.open_functions.is_complete and other.open_functions.is_complete,
+            reads_clock=one.open_functions.reads_clock or other.open_functions.reads_clock,
         ),
         is_proved=one.is_proved and other.is_proved,
         has_several_balances=one.has_several_balances or other.has_several_balances,

@@ -6,7 +6,8 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import ZooToken
 from assay.demo.trader import Call
-from assay.demo.zoo_token import Animal
+from assay.demo.zoo_token import Animal, Extra
+from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.contexts import LACKING, Lacking, judge, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_contracts import with_contracts
@@ -53,13 +54,15 @@ TRAPS: dict[str, tuple[Act, ...]] = {
     "LateClaim": (Act(call="begin()", waits_s=4_000), Act(call="claim()")),
     "TwoLedgers": (
         Act(call="wrap(uint256)", values=("all",)),
-        Act(call="unwrap(uint256)", values=("twice",)),
+        Act(call="unwrap(uint256)", values=("more",)),
     ),
     "FreeMint": (Act(call="mint(uint256)", values=(SUPPLY,)),),
     "SelfSpend": (
         Act(call="transferFrom(address,address,uint256)", values=("thief", "thief", "all")),
     ),
     "UnnamedFunction": (Act(call="0x12345678", values=(SUPPLY,)),),
+    "SlowDouble": (Act(call=TRANSFER, values=("thief", "all")),),
+    "ZeroRefund": (Act(call=TRANSFER, values=(ZERO_ADDRESS, "all")),),
     "Refund": (Act(call=TRANSFER, values=("token", "all")),),
 }
 
@@ -74,8 +77,10 @@ def chain(chain: Chain) -> Chain:
     return with_contracts(chain, "ProbeTraps.sol", "ProbeDoubles.sol")
 
 
-def place(chain: Chain, contract: str) -> ZooToken:
-    animal = Animal(key=contract, trait="", symbol="PRB", contract=contract, pool_pct=80)
+def place(chain: Chain, contract: str, extra: Extra | None = None) -> ZooToken:
+    animal = Animal(
+        key=contract, trait="", symbol="PRB", contract=contract, pool_pct=80, extra=extra
+    )
     return chain.place(animal)
 
 
@@ -100,7 +105,7 @@ def _created(chain: Chain, token: ZooToken, acts: tuple[Act, ...]) -> int:
         "friend": friend,
         "token": token.address,
         "all": bought,
-        "twice": 2 * bought,
+        "more": bought * 5 // 4,
     }
 
     def filled(value: object) -> object:
@@ -142,3 +147,24 @@ async def test_other_back_ends_find_the_same_or_nothing(
 async def test_honest_code_creates_none(chain: Chain, context: ChainContext, contract: str) -> None:
     report = await judge(context, place(chain, contract).address)
     assert report.scan.balances_can_be_created is False
+
+
+@pytest.mark.parametrize(
+    ("contract", "call", "share"),
+    [
+        ("PoolTaker", "collect()", 2),
+        ("PoolBurner", "burnPool()", 2),
+        ("SlowBurner", "burnPool()", 0),
+    ],
+)
+async def test_a_pool_that_anybody_empties_is_drained(
+    chain: Chain, context: ChainContext, contract: str, call: str, share: int
+) -> None:
+    token = place(chain, contract, extra="pair")
+    report = await judge(context, token.address)
+    assert report.token.funds_can_be_drained is bool(share)
+    assert report.scan.balances_can_be_created is False
+    before = chain.balance(token.address, token.pool.address)
+    assert chain.send(chain.fresh_account(), token.address, call).success
+    after = chain.balance(token.address, token.pool.address)
+    assert (after <= before // 2) is bool(share)

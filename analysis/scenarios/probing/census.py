@@ -16,6 +16,8 @@ from core.evm.primitives import Address
 _WORD: Final = 32
 _OUT: Final = 0x60
 """Memory behind the calldata of a read, which has 36 bytes."""
+_LITTLE_PARTS: Final = 100
+"""Divisor of the pool's tokens: some tokens burn less than that of them now and then."""
 _UNEQUAL: Final = 1_000_000
 """Divisor of a balance: less than that share is rounding."""
 
@@ -28,7 +30,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     bystander: int
     """Tokens of an account that does nothing. 0: there is none."""
     others: tuple[int, ...]
-    """Tokens of accounts that may pay, the bystander included."""
+    """Tokens of accounts that may pay: the bystander, the pool, then others."""
     supply: int
 
 
@@ -39,7 +41,7 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
     token: Address
     own: tuple[Address, ...]
     others: tuple[Address, ...]
-    """The bystander first."""
+    """The bystander, the pool, then others."""
 
     @property
     def code(self) -> str:
@@ -70,6 +72,15 @@ class Created(msgspec.Struct, frozen=True, kw_only=True):
     """Those that the supply does not count."""
     counted_raw: int
     """Those by which the supply grew."""
+    taken_raw: int
+    """Those that the bystander or the pool lost."""
+    emptied_raw: int
+    """Tokens that the pool lost, whoever gained them; a loss that the bystander shares is none."""
+
+    @property
+    def is_any(self) -> bool:
+        """True if there is anything to explain."""
+        return any((self.uncounted_raw, self.counted_raw, self.taken_raw, self.emptied_raw))
 
 
 def created_between(before: World, after: World) -> Created:
@@ -81,13 +92,28 @@ def created_between(before: World, after: World) -> Created:
     def grown(amount: int) -> int:
         return amount * parts // whole if whole else amount
 
-    lost = sum(
+    losses = [
         max(0, grown(one) - other) for one, other in zip(before.others, after.others, strict=True)
-    )
-    gained = max(0, after.own - grown(before.own) - lost - _rounding(before))
+    ]
+    gained = max(0, after.own - grown(before.own) - sum(losses[2:]) - _rounding(before))
     minted = max(0, after.supply - grown(before.supply))
     counted = min(gained, minted)
-    return Created(uncounted_raw=gained - counted, counted_raw=counted)
+    taken = min(gained - counted, sum(losses[:2]))
+    return Created(
+        uncounted_raw=gained - counted - taken,
+        counted_raw=counted,
+        taken_raw=taken,
+        emptied_raw=_emptied(before, after),
+    )
+
+
+def _emptied(before: World, after: World) -> int:
+    """Return what the pool lost. 0: little, or the bystander lost as large a share."""
+    (whole, pool, *_), (rest, left, *_) = before.others, after.others
+    is_clear = (pool - left) * _LITTLE_PARTS > pool and (pool - left) * whole > 2 * pool * (
+        whole - rest
+    )
+    return pool - left if is_clear else 0
 
 
 def _rounding(world: World) -> int:

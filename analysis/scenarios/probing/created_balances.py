@@ -40,14 +40,20 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
+from analysis.static.custody.open_functions import OpenFunction
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS
 from core.evm.primitives import ZERO_ADDRESS, RawAmount
 from core.report.report import EvidenceRow
 
 KEY: Final = "balances_can_be_created"
+TAKING_KEY: Final = "funds_can_be_drained:probes"
 VERSION: Final = 1
 
 _MOST_SUSPICIONS: Final = 6
 _MOST_PREPARATIONS: Final = 4
+_PREPARED: Final = 8
+_ACTED: Final = 10
+"""Repetitions of a preparation and of the act after it: a rate of a quarter more shows."""
 _MOST_PAYERS: Final = 8
 _MATERIAL_PARTS: Final = 100
 """Divisor of the supply: more than that, created for nothing, is a danger."""
@@ -64,6 +70,8 @@ class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
 
     value: bool | None = None
     """None: some probes were not made, or not read."""
+    takes_from_others: bool = False
+    """True if a caller took tokens of the pool or of a bystander."""
     evidence: tuple[EvidenceRow, ...] = ()
 
 
@@ -71,10 +79,16 @@ class CreationOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of one confirmed sequence."""
 
     caller: str
+    is_created: bool | None
+    """None: what was paid for could not be sold."""
+    is_taken: bool
+    """True if tokens of the pool or a bystander were taken."""
     created_raw: str
     """Tokens beyond what others paid, and by which the supply did not grow."""
     minted_raw: str
     """Tokens that the supply counts."""
+    taken_raw: str
+    """Tokens that the pool or a bystander lost."""
     paid_wei: str
     returned_wei: str
     """Worth of the sale. Empty: nothing was sold."""
@@ -84,6 +98,8 @@ class _Sequence(msgspec.Struct, frozen=True, kw_only=True):
     """The calls of one suspicion, in a separate simulation."""
 
     caller: ProbeCaller
+    function: OpenFunction
+    """The function that is repeated."""
     simulation: Simulation
     start: CallHandle
     worlds: tuple[CallHandle, ...]
@@ -111,20 +127,41 @@ async def simulate_creation(
         for suspicion in suspicions[:_MOST_SUSPICIONS]
         for sequence in _write_sequences(inquiry, suspicion)
     ]
-    if sequences:
-        jobs = [_job(inquiry, sequence.simulation) for sequence in sequences]
-        repeated = await perform(node, capabilities, jobs, codes=codes)
-        for sequence, result in zip(sequences, repeated, strict=True):
-            if isinstance(result, NotSimulated):
-                is_known = False
-                continue
-            is_created, outcome = _judge(inquiry, sequence, result)
-            if is_created:
-                row = simulation_evidence(KEY, VERSION, sequence.simulation, result, outcome)
-                return CreationFindings(value=True, evidence=(row,))
-            is_known &= is_created is False
+    if not sequences:
+        return CreationFindings(value=False if is_known else None)
+    repeated = await perform(
+        node, capabilities, [_job(inquiry, each.simulation) for each in sequences], codes=codes
+    )
     is_known &= len(suspicions) <= _MOST_SUSPICIONS
-    return CreationFindings(value=False if is_known else None)
+    return _conclude(inquiry, sequences, repeated, is_known=is_known)
+
+
+def _conclude(
+    inquiry: ProbeInquiry,
+    sequences: Sequence[_Sequence],
+    results: Sequence[SimulationResult | NotSimulated],
+    *,
+    is_known: bool,
+) -> CreationFindings:
+    """Return the findings, each with the first sequence that shows it. `is_known`: all was probed,
+    and every suspicion repeated."""
+    value: bool | None = False if is_known else None
+    rows: dict[str, EvidenceRow] = {}
+    for sequence, result in zip(sequences, results, strict=True):
+        if isinstance(result, NotSimulated):
+            value = value or None
+            continue
+        outcome = _judge(inquiry, sequence, result)
+        if outcome is None:
+            value = value or None
+            continue
+        value = value or (value if outcome.is_created is False else outcome.is_created)
+        for key, is_shown in ((KEY, outcome.is_created), (TAKING_KEY, outcome.is_taken)):
+            if is_shown and key not in rows:
+                rows[key] = simulation_evidence(key, VERSION, sequence.simulation, result, outcome)
+    return CreationFindings(
+        value=value, takes_from_others=TAKING_KEY in rows, evidence=tuple(rows.values())
+    )
 
 
 def _jobs(inquiry: ProbeInquiry, written: Sequence[ProbeSimulation]) -> list[SimulationJob]:
@@ -152,12 +189,16 @@ def _read(
     # without a holder nothing is known of functions that spend tokens
     is_known &= any(each.caller.kind != "newcomer" for each in written)
     firsts = {
-        (each.probe.function, each.probe.is_late, bool(each.created.uncounted_raw)): each
+        (each.probe.function, each.probe.is_late, _is_unpaid(each)): each
         for each in reversed(found)
     }
     return is_known, sorted(
-        firsts.values(), key=lambda each: (not each.created.uncounted_raw, len(each.before))
+        firsts.values(), key=lambda each: (not _is_unpaid(each), len(each.before))
     )
+
+
+def _is_unpaid(suspicion: Suspicion) -> bool:
+    return suspicion.created.uncounted_raw > 0
 
 
 # --- sequences ---------------------------------------------------------------------------------
@@ -200,13 +241,11 @@ def _write_sequence(
     start = builder[0].add(caller.census.call(reader, "holdings"))
     acts = []
     if preparation is not None:
-        acts += [
-            builder[0].add(act_call(caller.cast, preparation.call))
-            for _ in range(preparation.call.times)
-        ]
+        acts += [builder[0].add(act_call(caller.cast, preparation.call)) for _ in range(_PREPARED)]
     is_paid = probe.call.value_wei > 0
     worlds = []
-    for _ in range(1 if is_paid else REPEATS):
+    times = REPEATS if preparation is None else _ACTED
+    for _ in range(1 if is_paid else times):
         acts.append(builder[1].add(act_call(caller.cast, probe.call)))
         worlds.append(builder[1].add(caller.census.call(reader, "holdings")))
     sale = None
@@ -220,6 +259,7 @@ def _write_sequence(
     simulation = stage(inquiry, caller, builder.blocks())
     return _Sequence(
         caller=caller,
+        function=probe.function,
         simulation=_with_router(inquiry, simulation),
         start=start,
         worlds=tuple(worlds),
@@ -241,31 +281,43 @@ def _with_router(inquiry: ProbeInquiry, simulation: Simulation) -> Simulation:
 
 def _judge(
     inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationResult
-) -> tuple[bool | None, CreationOutcome | None]:
-    """Return whether balances were created, and what was. None: not known, as a census failed, or
-    what was paid for could not be sold."""
+) -> CreationOutcome | None:
+    """Return what the sequence created and took. None: a census failed."""
     census = sequence.caller.census
     start = world_at(census, result, sequence.start)
     worlds = [world_at(census, result, at) for at in sequence.worlds]
     if start is None or any(world is None for world in worlds):
-        return None, None
+        return None
     created = [created_between(start, world) for world in worlds if world is not None]
     calls = dict(sequence.simulation.calls())
     paid = sum(calls[act].value for act in sequence.acts if result[act].ok)
     returned = _returned_wei(inquiry, sequence, result)
     uncounted, counted = max(each.uncounted_raw for each in created), created[-1].counted_raw
-    outcome = CreationOutcome(
+    taken = created[-1].taken_raw
+    if sequence.function.selector not in HOLDER_FUNCTIONS:
+        taken = max(taken, created[-1].emptied_raw)
+    is_created: bool | None = uncounted > 0 or (not paid and _is_material(created, start.supply))
+    if paid and counted and not uncounted:
+        is_created = None if returned is None else _is_profit(inquiry, paid, returned)
+    return CreationOutcome(
         caller=sequence.caller.kind,
+        is_created=is_created,
+        is_taken=bool(taken) and not paid and not _has_traded(inquiry, sequence, result),
         created_raw=str(uncounted),
         minted_raw=str(counted),
+        taken_raw=str(taken),
         paid_wei=str(paid),
         returned_wei="" if returned is None else str(returned),
     )
-    if uncounted or not paid:
-        return uncounted > 0 or _is_material(created, start.supply), outcome
-    if not counted:
-        return False, outcome
-    return None if returned is None else _is_profit(inquiry, paid, returned), outcome
+
+
+def _has_traded(inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationResult) -> bool:
+    """True if the pool may have sold what it lost: the token buys for others, or no pool and no
+    bystander is known."""
+    sale = inquiry.sale
+    if sale is None or inquiry.attack.token in sequence.caller.census.others[:2]:
+        return True
+    return any(sale.moved(result[act].logs, is_buy=True) is not None for act in sequence.acts)
 
 
 def _is_material(created: Sequence[Created], supply: int) -> bool:

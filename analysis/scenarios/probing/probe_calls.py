@@ -17,7 +17,7 @@ from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.static.custody.open_functions import OpenFunction
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS
-from core.evm.primitives import Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 REPEATS: Final = 3
 """Times that a call without amounts, or with a small one, is repeated."""
@@ -136,7 +136,7 @@ def _choices(kinds: Sequence[ABIType], cast_: Cast, *, is_standard: bool) -> Ite
     is_counted = any(map(_has_numbers, kinds))
     for number in _numbers(cast_) if is_counted else ():
         yield _Values(accounts=(own, friend) if people > 1 else (friend,), numbers=(number,)), 0, 1
-    for place in (cast_.token, cast_.pool) if people else ():
+    for place in (cast_.token, cast_.pool, ZERO_ADDRESS) if people else ():
         accounts = (own, place) if people > 1 else (place,)
         yield _Values(accounts=accounts, numbers=(part,)), 0, 1
     if is_counted:

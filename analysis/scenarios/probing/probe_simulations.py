@@ -29,7 +29,7 @@ from analysis.static.custody.open_functions import OpenFunction, OpenFunctions
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS
 from core.evm.primitives import Address, Hash32, RawAmount
 
-MOST_ACTS: Final = 60
+MOST_ACTS: Final = 80
 """Most calls of one simulation. Nodes bound its gas, 50 million at Geth."""
 
 _ACT_GAS: Final = 600_000
@@ -37,6 +37,11 @@ _HOLDER_SHARE: Final = 12
 """Divisor of the supply: a large holder."""
 _BYSTANDER_SHARE: Final = 1_000
 _STEP_S: Final = 12
+_WAIT_S: Final = 601
+"""Seconds between probes of code that may make callers wait."""
+_LATE_S: Final = 2 * 3_600
+_LATE_BLOCKS: Final = 150
+"""Nodes simulate at most 256 blocks."""
 
 _ONE_CALL: Final = "eth_call"
 
@@ -126,7 +131,8 @@ def _caller(inquiry: ProbeInquiry, kind: Kind, account: Address, balance_raw: in
     friend = attack.account(f"friend of the {kind}")
     bystander = _bystander(attack)
     pool = attack.giver or attack.token
-    others = dict.fromkeys((bystander, pool, attack.token, *inquiry.watched))
+    # the first two may be the same account, which then counts as one
+    others = (bystander, pool, *dict.fromkeys((attack.token, *inquiry.watched)))
     slots: dict[Hash32, Hash32] = {}
     if kind == "holder" and attack.slot_index is not None:
         slots = balance_override(account, RawAmount(balance_raw), index=attack.slot_index)
@@ -146,7 +152,11 @@ def _caller(inquiry: ProbeInquiry, kind: Kind, account: Address, balance_raw: in
             at=attack.account("census"),
             token=attack.token,
             own=(account, friend),
-            others=tuple(one for one in others if one not in (account, friend)),
+            others=tuple(
+                one
+                for at, one in enumerate(others)
+                if one not in (account, friend) and (at < 2 or one not in others[:2])  # noqa: PLR2004 - the first two
+            ),
         ),
         slots=slots,
         prologue=inquiry.buyer if kind == "buyer" else None,
@@ -172,7 +182,10 @@ class _Act(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_probes(inquiry: ProbeInquiry) -> list[ProbeSimulation]:
     """Return the simulations of all probes. Empty: there is no open function."""
-    functions = inquiry.functions.functions
+    # a transfer spends tokens, so standard functions come last
+    functions = sorted(
+        inquiry.functions.functions, key=lambda each: each.selector in HOLDER_FUNCTIONS
+    )
     if not functions:
         return []
     found = []
@@ -183,10 +196,9 @@ def write_probes(inquiry: ProbeInquiry) -> list[ProbeSimulation]:
             for function in functions
             for call in plan_calls(function, caller.cast, is_short=is_short)
         ]
-        found += [_write(inquiry, caller, chunk) for chunk in _chunks(acts)]
         special = [each for each in functions if each.selector not in HOLDER_FUNCTIONS]
-        if special and not is_short:
-            found += [_write(inquiry, caller, chunk) for chunk in _chunks(_rounds(special, caller))]
+        rounds = [] if is_short else _rounds(special, caller)
+        found += [_write(inquiry, caller, chunk) for chunk in _chunks([*acts, *rounds])]
     return found
 
 
@@ -215,25 +227,21 @@ def _chunks(acts: Sequence[_Act]) -> Iterator[list[_Act]]:
 
 
 def _write(inquiry: ProbeInquiry, caller: ProbeCaller, acts: Sequence[_Act]) -> ProbeSimulation:
-    builder, refilled = _blocks(inquiry.attack, caller, acts)
+    places = _places(caller, acts, is_spread=inquiry.functions.reads_clock)
+    builder = SimulationBuilder(_times(inquiry, acts, places))
+    write_purchase(builder[0], caller)
     reader = inquiry.attack.account("census taker")
-    last: dict[int, CallHandle] = {}
-    at = 0 if caller.prologue is None else 1
-    probes = []
-    known: object = None
-    for act in acts:
-        if act.is_late:
-            block = len(builder) - 1
-        else:
-            is_next = known is not None and act.function != known and caller.slots
-            at += bool(is_next)
-            block, known = at, act.function
-        calls = builder[block]
-        if block not in last:
+    read = caller.census.call(reader, "holdings")
+    probes: list[SimulatedProbe] = []
+    before = None
+    for act, place in zip(acts, places, strict=True):
+        calls = builder[place.block]
+        if before is None:
             _write_approval(calls, caller)
-            last[block] = calls.add(caller.census.call(reader, "holdings"))
+        if before is None or place.is_fresh:
+            before = calls.add(read)
         handles = tuple(calls.add(act_call(caller.cast, act.call)) for _ in range(act.call.times))
-        before, last[block] = last[block], calls.add(caller.census.call(reader, "holdings"))
+        after = calls.add(read)
         probes.append(
             SimulatedProbe(
                 function=act.function,
@@ -241,34 +249,62 @@ def _write(inquiry: ProbeInquiry, caller: ProbeCaller, acts: Sequence[_Act]) -> 
                 is_late=act.is_late,
                 acts=handles,
                 before=before,
-                after=last[block],
+                after=after,
             )
         )
-    blocks = builder.blocks()
-    if caller.slots:
-        refill = {inquiry.attack.token: caller.slots}
-        blocks = tuple(
-            msgspec.structs.replace(block, storage=refill) if number in refilled else block
-            for number, block in enumerate(blocks)
-        )
+        before = after
+    refill = {inquiry.attack.token: caller.slots}
+    refilled = {place.block for place in places if place.is_fresh} if caller.slots else set()
+    blocks = tuple(
+        msgspec.structs.replace(block, storage=refill) if number in refilled else block
+        for number, block in enumerate(builder.blocks())
+    )
     return ProbeSimulation(
         caller=caller, probes=tuple(probes), simulation=stage(inquiry, caller, blocks)
     )
 
 
-def _blocks(
-    attack: AttackSetup, caller: ProbeCaller, acts: Sequence[_Act]
-) -> tuple[SimulationBuilder, set[int]]:
-    """Return a builder with the purchase, and the blocks before which a holder is funded again."""
-    timely = list(dict.fromkeys(act.function for act in acts if not act.is_late))
-    count = (len(timely) if caller.slots else 1) + (caller.prologue is not None)
-    number, time_s = attack.block
-    times = [(number + at, time_s + _STEP_S * at) for at in range(count)]
-    if any(act.is_late for act in acts):
-        times.append(attack.blocks()[2])
-    builder = SimulationBuilder(times)
-    write_purchase(builder[0], caller)
-    return builder, set(range(1, count))
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    """The block of a probe."""
+
+    block: int
+    is_fresh: bool
+    """True if the world may have changed since the last probe."""
+
+
+def _places(caller: ProbeCaller, acts: Sequence[_Act], *, is_spread: bool) -> list[_Place]:
+    """Return the block of each probe. A holder is funded again before each function, late probes
+    wait, and `is_spread` gives each probe a block, as callers may have to wait."""
+    block = 0 if caller.prologue is None else 1
+    places: list[_Place] = []
+    for last, act in zip((None, *acts), acts, strict=False):
+        is_first = last is None
+        is_fresh = last is not None and (
+            act.is_late != last.is_late
+            or (bool(caller.slots) and not act.is_late and act.function != last.function)
+        )
+        block += is_fresh or (is_spread and not is_first)
+        places.append(_Place(block=block, is_fresh=is_fresh))
+    return places
+
+
+def _times(
+    inquiry: ProbeInquiry, acts: Sequence[_Act], places: Sequence[_Place]
+) -> list[tuple[int, int]]:
+    """Return number and time of each block."""
+    step_s = _WAIT_S if inquiry.functions.reads_clock else _STEP_S
+    number, time_s = inquiry.attack.block
+    late = next((place.block for act, place in zip(acts, places, strict=True) if act.is_late), None)
+    times = []
+    for block in range(places[-1].block + 1):
+        is_late = late is not None and block >= late
+        times.append(
+            (
+                number + block + is_late * _LATE_BLOCKS,
+                time_s + step_s * block + is_late * _LATE_S,
+            )
+        )
+    return times
 
 
 def write_purchase(calls: CallWriter, caller: ProbeCaller) -> None:
@@ -342,6 +378,7 @@ def read_probes(
         return None
     found: list[Suspicion] = []
     passed: list[SimulatedProbe] = []
+    cast = written.caller.cast
     for probe in written.probes:
         before, after = (
             world_at(written.caller.census, result, at) for at in (probe.before, probe.after)
@@ -351,14 +388,14 @@ def read_probes(
         if not any(result[act].ok for act in probe.acts):
             continue
         created = created_between(before, after)
-        if created.uncounted_raw or created.counted_raw:
+        if created.is_any:
             found.append(
                 Suspicion(
                     caller=written.caller,
                     probe=probe,
                     created=created,
                     before=tuple(passed),
-                    payers=tuple(_payers(written.caller.cast.token, result, probe.acts)),
+                    payers=tuple(_payers(cast.token, result, probe.acts)),
                 )
             )
         passed.append(probe)

@@ -14,7 +14,7 @@ from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Value
-from analysis.static.evm.path_state import HOLDER_FUNCTIONS
+from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 from analysis.static.token_model.storage.write_index import StorageWrite
@@ -38,9 +38,12 @@ class OpenFunctions(msgspec.Struct, frozen=True, kw_only=True):
     """The open functions of one code."""
 
     functions: tuple[OpenFunction, ...] = ()
-    """Those that move holdings first, then those that may prepare them."""
+    """Those that move holdings first, of them the standard ones, then those that may prepare
+    them."""
     is_complete: bool = True
     """False: there are more, or the code was not followed to its end."""
+    reads_clock: bool = False
+    """True if one of them compares the time or the block number: callers may have to wait."""
 
 
 def find_open_functions(
@@ -71,19 +74,15 @@ def find_open_functions(
     if any(is_one_shot(code, entry) for entry in (*open_, *preparing)):
         # an initializer that was not called yet may name its caller as the privileged one
         open_ = list(moving)
-    found = [*sorted(open_, key=_rank), *sorted(preparing, key=_rank)]
+    found = [*sorted(open_, key=rank), *sorted(preparing, key=rank)]
     return OpenFunctions(
         functions=tuple(
             OpenFunction(selector=entry, arguments=arguments.get(entry) if entry else None)
             for entry in found[:MOST_FUNCTIONS]
         ),
         is_complete=len(found) <= MOST_FUNCTIONS and code.functions.is_followed(),
+        reads_clock=any(note.entry in found for note in code.notes.clocks.values()),
     )
-
-
-def _rank(entry: FunctionId) -> tuple[bool, int]:
-    """Return the sort key: functions beyond the standard first, as a transfer spends tokens."""
-    return entry in HOLDER_FUNCTIONS, entry or 0
 
 
 def _moving(code: ContractModel, entry: FunctionId, writes: Iterable[StorageWrite]) -> set[int]:

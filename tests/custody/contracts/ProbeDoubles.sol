@@ -214,3 +214,19 @@ contract Welcome is Erc20 {
         _issue(msg.sender, 10 ether);
     }
 }
+
+/// A quarter of a percent of the pool burns at most once a day.
+contract SlowBurner is Erc20 {
+    address private immutable _pair;
+    uint256 private _last;
+
+    constructor(string memory n, string memory s, address pair) Erc20(n, s) {
+        _pair = pair;
+    }
+
+    function burnPool() external {
+        require(block.timestamp > _last + 1 days, "early");
+        _last = block.timestamp;
+        _move(_pair, address(0xdead), _balances[_pair] / 400);
+    }
+}

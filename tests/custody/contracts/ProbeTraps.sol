@@ -154,7 +154,7 @@ contract LateClaim is Erc20 {
     }
 }
 
-/// Twice as much comes back from the second ledger as went into it.
+/// A quarter more comes back from the second ledger than went into it.
 contract TwoLedgers is Erc20 {
     mapping(address => uint256) private _shares;
 
@@ -162,7 +162,7 @@ contract TwoLedgers is Erc20 {
 
     function wrap(uint256 amount) external {
         _balances[msg.sender] -= amount;
-        _shares[msg.sender] += 2 * amount;
+        _shares[msg.sender] += (amount * 5) / 4;
     }
 
     function unwrap(uint256 shares) external {
@@ -220,5 +220,64 @@ contract Refund is Erc20 {
             _balances[to] -= amount;
             _balances[from] += amount + amount / 10;
         }
+    }
+}
+
+abstract contract Pooled is Erc20 {
+    address internal immutable pair;
+
+    constructor(string memory n, string memory s, address pair_) Erc20(n, s) {
+        pair = pair_;
+    }
+}
+
+/// Anybody takes half of the pool's tokens.
+contract PoolTaker is Pooled {
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
+
+    function collect() external {
+        _move(pair, msg.sender, _balances[pair] / 2);
+    }
+}
+
+/// Anybody burns half of the pool's tokens, which makes those of holders dear.
+contract PoolBurner is Pooled {
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
+
+    function burnPool() external {
+        _move(pair, address(0xdead), _balances[pair] / 2);
+    }
+}
+
+/// As SelfDouble, one transfer of each account a block.
+contract SlowDouble is SelfDouble {
+    mapping(address => uint256) private _last;
+    address private immutable _maker = msg.sender;
+
+    constructor(string memory n, string memory s) SelfDouble(n, s) {}
+
+    function transfer(address to, uint256 amount) external override returns (bool) {
+        require(msg.sender == _maker || block.number > _last[msg.sender], "wait");
+        _last[msg.sender] = block.number;
+        _transfer(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        require(from != to && (from == _maker || block.number > _last[from]), "wait");
+        _last[from] = block.number;
+        _spend(from, amount);
+        _transfer(from, to, amount);
+        return true;
+    }
+}
+
+/// Burning to nobody pays twice as much back.
+contract ZeroRefund is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _move(from, to, amount);
+        if (to == address(0)) _balances[from] += 2 * amount;
     }
 }
