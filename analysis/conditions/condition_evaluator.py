@@ -4,7 +4,7 @@ Input: the steps of one condition, an `OrdinaryTrade`, and the inputs changed in
 outcome of the condition, or None where a deciding value is not known.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade
@@ -17,6 +17,9 @@ from core.evm.primitives import Address, Hash32, low_address, to_hash32
 _TRANSFER: Final = "0xa9059cbb"
 _APPROVE: Final = "0x095ea7b3"
 
+_MOST_ELEMENTS: Final = 16
+"""Elements of a list of accounts whose balances are examined."""
+
 _PROCEEDS_WEI: Final = 10**18
 """Proceeds of a swap that the contract makes itself. Plays of the swap show other amounts."""
 
@@ -24,7 +27,8 @@ _MOVED: Final = frozenset({"mark", "unguarded"})
 """Sources of mapping entries that trades or anybody may write, so that one may not be zero."""
 
 Changed = Mapping[tuple[Input, Hash32 | None], int]
-"""Changed inputs: storage variables and mapping entries by slot, coins by account, else None."""
+"""Changed inputs: storage variables and mapping entries by slot, coins and balances by account,
+else None."""
 
 _KINDS: Final[dict[str, Input]] = {
     "time": "time",
@@ -55,6 +59,8 @@ class Evaluator:
         setting = self._setting
         if kind == "slot":
             return None if slot is None else setting.words.get(slot)
+        if kind == "mark" and slot is not None:
+            return setting.words.get(slot, mark)
         values: dict[Input, int] = {
             "time": setting.time_s,
             "block": setting.block,
@@ -92,6 +98,39 @@ class Evaluator:
             if int(account, 16) in accounts
         )
 
+    def holders(self) -> dict[Address, Hash32] | None:
+        """Return the accounts, other than parties and the token, whose token balances are read.
+
+        With the slots of their balances. None: one of them is not known.
+        """
+        setting = self._setting
+        usual = {*setting.known, setting.trader, setting.pool, setting.token}
+        found: dict[Address, Hash32] = {}
+        for step in self._steps:
+            for values in self._ways(step.arguments[0]) if step.operation == "balance" else ():
+                holder, *places = (values[argument] for argument in step.arguments)
+                account = None if holder is None else address_of_word(holder)
+                if account in usual:
+                    continue
+                if account is None or not places or places[0] is None:
+                    return None
+                found[account] = to_hash32(places[0])
+        return found
+
+    def _ways(self, key: int) -> Iterator[Sequence[int | None]]:
+        """Yield the values of all steps for each account that a key may be: one, or the elements of
+        a list at an index that is not known."""
+        values = self.all({}, 0)
+        while values[key] is None and self._steps[key].operation == "AND":
+            key = self._steps[key].arguments[-1]
+        listed = elements_of(self._steps, key) if values[key] is None else None
+        length = None if listed is None else self._setting.words.get(listed[0])
+        if listed is None or length is None or length > len(listed[1]):
+            yield values
+            return
+        for slot in listed[1][:length]:
+            yield self.all({}, 0, given={key: self._setting.words.get(slot)})
+
     def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
         """Return the slots of a mapping's entries that the condition reads, with their keys."""
         values = self.all({}, mark)
@@ -103,11 +142,16 @@ class Evaluator:
                     found[to_hash32(slot)] = tuple(keys)
         return found
 
-    def all(self, changed: Changed, mark: int) -> list[int | None]:
-        """Return the value of every step. None: not known. `mark`: that of mapping entries."""
+    def all(
+        self, changed: Changed, mark: int, *, given: Mapping[int, int | None] | None = None
+    ) -> list[int | None]:
+        """Return the value of every step. None: not known. `mark`: that of mapping entries;
+        `given`: values of steps by number."""
         values: list[int | None] = []
         for number, step in enumerate(self._steps):
-            if step.operation == "phi":
+            if given is not None and number in given:
+                values.append(given[number])
+            elif step.operation == "phi":
                 chosen = self.choice.get(number, 0)
                 values.append(values[step.arguments[chosen]] if step.arguments else None)
             else:
@@ -143,8 +187,9 @@ class Evaluator:
         if name == "slot" and step.word is not None:
             value = changed.get(("slot", step.word), setting.words.get(step.word))
         elif name == "mark":
-            slot = given[0]
-            value = None if slot is None else changed.get(("mark", to_hash32(slot)), mark)
+            slot = None if given[0] is None else to_hash32(given[0])
+            read = None if slot is None else setting.words.get(slot, mark)
+            value = read if slot is None else changed.get(("mark", slot), read)
         elif name == "entry":
             value = None if self._is_moved else 0
         elif name == "coins":
@@ -165,6 +210,8 @@ class Evaluator:
             # Wallets pay their tip on top of whatever the base fee is.
             return base_fee + self._setting.gas_price_wei - self._setting.base_fee_wei
         kind = _KINDS.get(name)
+        if kind == "amount" and ("size", None) in changed:
+            return changed["size", None]
         return None if kind is None else changed.get((kind, None), self.ordinary(kind, 0, None))
 
     def _people(self) -> dict[str, int]:
@@ -188,12 +235,32 @@ class Evaluator:
         setting = self._setting
         # A trader that sells more than an ordinary buy brings holds as much.
         amount = max(setting.amount_raw, changed.get(("amount", None), 0))
+        amount = changed.get(("size", None), amount)
         balances = {
             int(setting.trader, 16): amount,
             int(setting.pool, 16): setting.pool_balance_raw,
             int(setting.token, 16): changed.get(("balance", None), 0),
         }
-        return balances.get(given[0]) if given and given[0] is not None else None
+        if not given or given[0] is None:
+            return None
+        other = changed.get(("balance", to_hash32(given[0])), 0)
+        return balances.get(given[0], other)
+
+
+def elements_of(
+    steps: Sequence[ComputationStep], at: int
+) -> tuple[Hash32, tuple[Hash32, ...]] | None:
+    """Return the slot of a list's length and those of its first elements, for a step that reads one
+    of them. None: it does not, or its slot is no sum with a known start."""
+    step = steps[at]
+    if step.operation != "mark" or step.word is None:
+        return None
+    place = steps[step.arguments[0]]
+    first = int.from_bytes(keccak(bytes.fromhex(step.word[2:])))
+    summands = [steps[argument] for argument in place.arguments if place.operation == "ADD"]
+    if not any(each.word == to_hash32(first) for each in summands if each.operation == "number"):
+        return None
+    return step.word, tuple(to_hash32(first + index) for index in range(_MOST_ELEMENTS))
 
 
 def _hash(words: Sequence[int | None]) -> int | None:

@@ -20,17 +20,23 @@ Input = Literal[
     "slot",
     "mark",
     "balance",
+    "gift",
+    "dust",
+    "wallet",
     "price",
     "size",
 ]
 """`coins`: native coins of an account; `slot`: a storage variable of the token; `mark`: an entry
-of a mapping; `balance`: the token's balance of itself; `price`: the pool's quote reserve, in
-percent of today's; `size`: tokens that the pool gives in a buy, and gets in a sale."""
+of a mapping; `balance`: stored balance of an account, of the token contract if it is None; `gift`:
+tokens that another buyer sends an account; `dust`: what another account sends the token contract
+of the pool's quote, in percent of a purchase; `wallet`: code of the trader's account; `price`: the
+pool's quote reserve, in percent of today's; `size`: tokens that the pool gives in a buy, and gets
+in a sale."""
 
 _REAL: Final = frozenset[Input](
     {
         *("time", "block", "gas_price", "base_fee", "proposer", "randomness", "gas", "coins"),
-        *("amount", "price", "size"),
+        *("amount", "gift", "dust", "wallet", "price", "size"),
     }
 )
 
@@ -45,22 +51,30 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     contract: Address | None = None
     """The contract whose storage is set."""
     account: Address | None = None
-    """The account whose coins are set. None: the trader."""
+    """The account whose coins are set, or whose tokens. None: the trader, or the token contract."""
     is_standing: bool = False
     """True if it is set before the first buy and not only later, as by the trader itself."""
+
+    is_counted: bool = False
+    """True if a count in storage is set to a value that trades alone lead to, and soon."""
 
     also: tuple["WhatIf", ...] = ()
     """Further inputs, all of stored state, that are set together with it."""
 
     @property
     def is_real(self) -> bool:
-        """True if ordinary traders can encounter it: no state of the contract is overridden."""
-        return self.input in _REAL and self.account is None and not self.also
+        """True if ordinary traders can encounter it: no state of the contract is overridden that
+        trades do not reach."""
+        if self.is_counted:
+            return not self.also
+        is_of_parties = self.account is None or self.input == "gift"
+        return self.input in _REAL and is_of_parties and not self.also
 
     @property
     def is_stored(self) -> bool:
         """True if state of the contract is overridden: its storage or its coins."""
-        return self.input in ("slot", "mark") or self.account is not None
+        is_set = self.account is not None and self.input != "gift"
+        return self.input in ("slot", "mark") or is_set
 
 
 class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,9 +100,13 @@ class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
     contract: Address
     """The contract with the conditions and the storage: the token, or the pool's hook."""
     pool: Address
+    quote: Address
+    """The zero address: native coins."""
     router: Address
     proposer: Address
     pool_balance_raw: int
+    is_plain: bool
+    """Balances are stored as `balanceOf` returns them."""
     words: Mapping[Hash32, int]
     """Storage by slot."""
     known: Collection[Address]

@@ -12,14 +12,19 @@ from typing import Final
 
 import msgspec
 
-from analysis.conditions.condition_evaluator import address_of_word
+from analysis.conditions.condition_evaluator import address_of_word, elements_of
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
 from analysis.static.token_model.caps.cap_rules import constant, slots_in
-from analysis.static.token_model.conditions.trade_conditions import TradeConditions
-from core.evm.primitives import Address, Hash32, RawAmount
+from analysis.static.token_model.conditions.trade_conditions import (
+    ConditionEffect,
+    TradeCondition,
+    TradeConditions,
+)
+from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 
 _MOST_WHAT_IFS: Final = 40
+_TURNING: Final = frozenset[ConditionEffect]({"refuses", "leads", "writes"})
 
 
 class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +41,25 @@ class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
     """Return the storage slots whose values a plan needs."""
-    named = (slot for each in conditions.conditions for slot in slots_in(each.steps))
+    named = [slot for each in conditions.conditions for slot in slots_in(each.steps)]
+    named += [slot for each in conditions.conditions for slot in _elements(each)]
     compared = () if conditions.wait is None else (slot for slot, _ in conditions.wait.slots)
     return tuple(dict.fromkeys((*compared, *named)))
+
+
+def _elements(condition: TradeCondition) -> Iterator[Hash32]:
+    """Yield the slots of entries that are the same in every trade, and of lists of accounts whose
+    balances are read."""
+    keys = {step.arguments[0] for step in condition.steps if step.operation == "balance"}
+    keys |= {each for key in keys for each in condition.steps[key].arguments}
+    for number, step in enumerate(condition.steps):
+        if step.operation == "mark":
+            slot = constant(condition.steps, step.arguments[0], {})
+            if slot is not None:
+                yield to_hash32(slot)
+            listed = elements_of(condition.steps, number) if number in keys else None
+            if listed is not None:
+                yield from (listed[0], *listed[1])
 
 
 def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tuple[Address, ...]:
@@ -68,6 +89,8 @@ def make_plan(
         if "amount" in condition.sources and condition.effect != "value":
             boundaries |= solver.size_boundaries(span)
             sized.append(number)
+            if solver.is_size_sampled and condition.effect in _TURNING:
+                open_.append((number, "it may turn at sizes that were not found"))
         found, reason = solver.solve()
         fresh = [each for each in found if each not in what_ifs]
         if len(what_ifs) + len(fresh) > _MOST_WHAT_IFS:

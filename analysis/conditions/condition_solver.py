@@ -28,7 +28,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
     StoredValues,
     TradeCondition,
 )
-from core.evm.primitives import ADDRESS_MASK, Address, Hash32
+from core.evm.primitives import ADDRESS_MASK, Address, Hash32, to_hash32
 
 _MOST_MEANINGS: Final = 32
 _YEAR_S: Final = 365 * 86_400
@@ -47,6 +47,7 @@ _UNPLAYABLE: Final[dict[Source, str]] = {
     "input": "calldata beyond the function's arguments",
     "hash": "a hash of what trades bring cannot be solved",
     "unknown": "a word that merged paths or a bound left unknown",
+    "outside": "state of another contract that trades do not move",
 }
 
 _INPUTS: Final[dict[Source, tuple[Input, ...]]] = {
@@ -65,9 +66,20 @@ _INPUTS: Final[dict[Source, tuple[Input, ...]]] = {
     "balance": ("balance",),
 }
 
-_SETTLED_BY_SIZES: Final = frozenset[Source]({"amount", "balance"})
-"""Sources that need no solution: trades of several sizes, trades of other accounts and prices moved
-both ways have already taken both branches."""
+_SETTLED: Final = frozenset[Source]({"amount", "balance", "answer", "callee", "wallet"})
+"""Sources that need no solution: trades of several sizes, trades of other accounts, prices moved
+both ways and wallets with code have already taken both branches."""
+
+_COUNTED: Final = frozenset[Source]({"counter", "mark"})
+_WIDE_BITS: Final = 64
+"""Bits of a count or sum that checked arithmetic never exhausts, unless it multiplies."""
+_MOST_TRADES: Final = 2**32
+_SOON: Final = 2_000
+"""Trades that a token may well see within a month."""
+_MOST_TURNOVERS: Final = 1_000
+"""Supplies that may be traded over the life of a token."""
+_MANY_TRADES: Final = (100, 10_000)
+_DUST_PCT: Final = (0, 100)
 
 _CLOCKS: Final[tuple[Literal["time", "block"], ...]] = ("time", "block")
 
@@ -86,6 +98,8 @@ class ConditionSolver:
         self._flipped: set[Input] = set()
         self._sampled: set[Input] = set()
         """Inputs with a flip, and inputs for which that there is none is not proved."""
+        self.is_size_sampled = False
+        """True if the condition may turn at sizes that `size_boundaries` did not find."""
 
     def solve(self) -> tuple[list[WhatIf], str | None]:
         """Return what-ifs that flip the condition, and why they do not settle it, else None."""
@@ -93,28 +107,74 @@ class ConditionSolver:
         reasons = [
             _UNPLAYABLE[source] for source in self._condition.sources if source in _UNPLAYABLE
         ]
-        priced: list[WhatIf] = []
-        if sources & {"answer", "callee", "balance"}:
-            priced += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
-            reason = self._called.unknown()
-            reasons += [] if reason is None else [reason]
+        played, reason = self._played(sources)
+        reasons += [] if reason is None else [reason]
         if self._condition.effect == "value":
             if "unguarded" in sources:
                 reasons.append("an amount depends on a variable that anybody may write")
             found = [each for source in sorted(sources) for each in self._samples(source)]
-            return [*priced, *found], reasons[0] if reasons else None
+            found += self._counted(sources)
+            return [*played, *found], reasons[0] if reasons else None
         flips, is_evaluated = self._solved(sources)
         if is_evaluated:
-            missed = [clock for clock in _CLOCKS if clock in self._sampled - self._flipped]
-            if self._condition.effect == "overruns":
-                missed = []  # An overflow check turns once at most, so that sampling suffices.
-            reasons += [f"no {clock} was found at which it turns" for clock in missed]
-            return [*priced, *flips], reasons[0] if reasons else None
-        unsolved = sources - _SETTLED_BY_SIZES - {"answer", "callee"}
+            reasons += self._missed()
+            return [*played, *flips], reasons[0] if reasons else None
+        unsolved = sources - _SETTLED
+        if self._condition.effect == "overruns" and self._is_wide():
+            unsolved -= _COUNTED
         if not reasons and unsolved:
             reasons.append(f"cannot be evaluated: depends on {', '.join(sorted(unsolved))}")
         samples = [each for source in sorted(sources) for each in self._samples(source)]
-        return [*priced, *samples], reasons[0] if reasons else None
+        return [*played, *samples], reasons[0] if reasons else None
+
+    def _missed(self) -> Iterator[str]:
+        """Yield why an evaluated condition may turn at a value that was not found."""
+        if self._condition.effect == "overruns":
+            return  # An overflow check turns once at most, so that sampling suffices.
+        for clock in _CLOCKS:
+            if clock in self._sampled - self._flipped:
+                yield f"no {clock} was found at which it turns"
+        if "amount" in self._sampled and self._condition.effect != "marks":
+            yield "it may turn at amounts that were not found"
+
+    def _played(self, sources: Collection[Source]) -> tuple[list[WhatIf], str | None]:
+        """Return what-ifs that need no solution, and why they do not settle the condition."""
+        found: list[WhatIf] = []
+        reason: str | None = None
+        if not {"answer", "callee", "balance"}.isdisjoint(sources):
+            found += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
+            reason = self._called.unknown()
+            if self._called.reads_own_quote():
+                found += (WhatIf(input="dust", value=percent) for percent in _DUST_PCT)
+        if "wallet" in sources:
+            found.append(WhatIf(input="wallet", value=1))
+        if "balance" in sources and self._values.holders() is None:
+            reason = reason or "asks for the balance of an account that is not known"
+        return found, reason
+
+    def _is_wide(self) -> bool:
+        """True if no count or sum in the condition is narrow."""
+        return all(
+            int(written.bits, 16).bit_count() >= _WIDE_BITS for written in self._condition.written
+        )
+
+    def _counted(self, sources: Collection[Source]) -> Iterator[WhatIf]:
+        """Yield the counts and sums in an amount as they are after many more trades."""
+        for written in self._condition.written if _COUNTED & set(sources) else ():
+            bits = int(written.bits, 16)
+            kinds: tuple[Input, ...] = ("slot", "mark") if written.is_free else ()
+            for kind in kinds:
+                for slot in self._slots(kind, 0, written):
+                    word = self._values.ordinary(kind, 0, slot) or 0
+                    for trades in _MANY_TRADES:
+                        count = ((word & bits) >> lowest_bit(bits)) + trades * (written.step or 1)
+                        found = WhatIf(
+                            input=kind,
+                            value=_placed(word, bits, count),
+                            slot=slot,
+                            contract=self._setting.contract,
+                        )
+                        yield self._as_counted(found, word, written)
 
     def _solved(self, sources: Collection[Source]) -> tuple[list[WhatIf], bool]:
         """Return what-ifs that flip the condition, for each choice of phi operands; and True if it
@@ -156,13 +216,14 @@ class ConditionSolver:
         return found
 
     def _size_flips(self, span: tuple[int, int], mark: int) -> Iterator[int]:
-        def truth(amount: int) -> bool | None:
-            return self._values.truth({("amount", None): amount}, mark)
+        def truth(size: int) -> bool | None:
+            return self._values.truth({("size", None): size}, mark)
 
-        def values(amount: int) -> StepValues:
-            return self._values.all({("amount", None): amount}, mark)
+        def values(size: int) -> StepValues:
+            return self._values.all({("size", None): size}, mark)
 
         exact = boundaries(self._steps, values, span, self._values.choice)
+        self.is_size_sampled |= not exact.is_exact
         sampled = () if exact.is_exact else size_grid(*span)
         yield from all_flips(truth, sorted({*span, *exact.points, *sampled}))
 
@@ -190,6 +251,9 @@ class ConditionSolver:
             for account in self._values.purses():
                 yield from self._purse(account, mark)
             return
+        if kind == "balance":
+            for holder, slot in (self._values.holders() or {}).items():
+                yield from self._held(holder, slot, mark)
         if kind not in ("slot", "mark"):
             domain = self._times(kind, mark) if kind in _CLOCKS else None
             yield from self._flipping(kind, mark, None, domain=domain)
@@ -220,6 +284,22 @@ class ConditionSolver:
         elif flips:
             for value in (*flips, 0):
                 yield WhatIf(input="coins", value=value, account=contract)
+
+    def _held(self, holder: Address, slot: Hash32, mark: int) -> Iterator[WhatIf]:
+        """Yield balances of an account that flip the condition, and none."""
+        place, setting = to_hash32(int(holder, 16)), self._setting
+        domain = None if setting.is_plain else (0, MASK)
+        flips = self._flipping("balance", mark, place, domain=domain)
+        values = [each.value for each in flips]
+        for value in dict.fromkeys((*values, 0) if values else ()):
+            yield from self._holding(holder, slot, value)
+
+    def _holding(self, holder: Address, slot: Hash32, value: int) -> Iterator[WhatIf]:
+        """Yield a balance of an account: as much as a buyer has is sent to it, more is set."""
+        if self._setting.is_plain and 0 < value <= self._setting.amount_raw:
+            yield WhatIf(input="gift", value=value, account=holder)
+        contract = self._setting.contract
+        yield WhatIf(input="balance", value=value, slot=slot, contract=contract, account=holder)
 
     def _slots(self, kind: Input, mark: int, written: StoredValues) -> list[Hash32]:
         """Return the slot of the variable, or those of its entries that the condition reads."""
@@ -256,11 +336,27 @@ class ConditionSolver:
                     contract=self._setting.contract,
                 )
         if written.is_free:
-            flips = list(self._flipping(kind, mark, slot, bits=bits))
-            yield from flips
+            most = self._most_counted(written)
+            flips = list(self._flipping(kind, mark, slot, bits=bits, step=most))
+            yield from (self._as_counted(each, ordinary, written) for each in flips)
             if flips and kind == "mark" and not ordinary:
                 # Simulated trades may leave a value in the entry other than the ordinary one.
                 yield msgspec.structs.replace(flips[0], value=ordinary)
+
+    def _as_counted(self, found: WhatIf, word: int, written: StoredValues) -> WhatIf:
+        """Return the flip, marked if trades alone count the variable up to it before long."""
+        if self._condition.sources != ("counter",) or written.step is None:
+            return found
+        bits = int(written.bits, 16)
+        ahead = ((found.value & bits) - (word & bits)) >> lowest_bit(bits)
+        is_counted = len(self._condition.written) == 1 and 0 < ahead <= _SOON * written.step
+        return msgspec.structs.replace(found, is_counted=is_counted)
+
+    def _most_counted(self, written: StoredValues) -> int:
+        """Return the most that a count or sum grows by over the life of a token."""
+        if written.step is not None:
+            return _MOST_TRADES * written.step
+        return max(_MOST_TRADES, _MOST_TURNOVERS * self._setting.supply_raw)
 
     def _clock_flips(self, mark: int) -> Iterator[WhatIf]:
         """Yield stored clocks at which the condition flips, with the time of that sale.
@@ -323,9 +419,11 @@ class ConditionSolver:
         bits: int = MASK,
         base: Changed | None = None,
         domain: tuple[int, int] | None = None,
+        step: int | None = None,
     ) -> Iterator[WhatIf]:
         """Yield the nearest flips of one input. `bits`: those of the slot that are varied; `base`:
-        other inputs that are changed as well; `domain` None: that of the input."""
+        other inputs that are changed as well; `domain` None: that of the input; `step`: the most
+        that it is ever counted up."""
         place, around = (kind, slot), base or {}
         word = around.get(place, self._values.ordinary(kind, mark, slot))
         if word is None:
@@ -334,6 +432,8 @@ class ConditionSolver:
         ordinary = (word & bits) >> shift
         low, high = domain or self._domain(kind, ordinary)
         low, high = min(low, ordinary), min(high, bits >> shift)
+        if self._condition.effect == "overruns" and step is not None:
+            low, high = ordinary, min(high, ordinary + step)
 
         def changed(value: int) -> Changed:
             return {**around, place: _placed(word, bits, value)}
@@ -398,6 +498,10 @@ class ConditionSolver:
         }
         for kind, value in samples.get(source, ()):
             yield WhatIf(input=kind, value=value)
+        if source == "balance":
+            for holder, slot in (self._values.holders() or {}).items():
+                for value in (0, 1, setting.supply_raw):
+                    yield from self._holding(holder, slot, value)
 
 
 def _placed(word: int, bits: int, value: int) -> int:
@@ -419,19 +523,46 @@ class CalledContracts:
 
     def unknown(self) -> str | None:
         """Return why a called contract is not known, else None."""
-        reasons = (
+        reasons = [
             self._is_unknown(step.arguments[0])
             for step in self._steps
             if step.operation in ("answer", "callee")
-        )
+        ]
+        reasons += [self._is_unasked(target, holder) for target, holder in self._holders()]
         return next((reason for reason in reasons if reason is not None), None)
+
+    def reads_own_quote(self) -> bool:
+        """True if the quote is asked for the balance of the token contract."""
+        token, has_quote = int(self._setting.token, 16), int(self._setting.quote, 16) != 0
+        return has_quote and any(self._account(holder) == token for _, holder in self._holders())
+
+    def _holders(self) -> Iterator[tuple[int, int]]:
+        """Yield the steps of a contract and of an account whose balance it is asked for."""
+        for step in self._steps:
+            if step.operation == "answer":
+                target, *holders = step.arguments
+                yield from ((target, holder) for holder in holders)
+
+    def _is_unasked(self, target: int, holder: int) -> str | None:
+        """Return why a balance of another token is not known, else None: the quote's of pools moves
+        with prices, and that of the token contract is moved by dust."""
+        quote, account = self._account(target), self._account(holder)
+        is_quote = quote is None or quote == int(self._setting.quote, 16)
+        if account is not None and is_quote:
+            address = address_of_word(account)
+            if address in self._setting.known or account == int(self._setting.token, 16):
+                return None
+        return "asks another contract for the balance of an account that trades do not move"
+
+    def _account(self, at: int) -> int | None:
+        found = constant(self._steps, at, self._setting.words)
+        return self._identity(at) if found is None else found
 
     def _is_unknown(self, at: int) -> str | None:
         """Return why the contract that a step names is not known, else None. A contract returned
         by a known one is known too: the wrapped coin of a router, the pair of a factory."""
         step = self._steps[at]
-        target = constant(self._steps, at, self._setting.words)
-        target = self._identity(at) if target is None else target
+        target = self._account(at)
         if target is not None:
             address = address_of_word(target)
             if address in self._setting.known:

@@ -34,8 +34,8 @@ _CRUMB: Final = 1_000
 
 _MOST_SHOWN: Final = 40
 
-_OTHER_FINDINGS: Final = frozenset({"time", "block", "price"})
-"""Inputs that count for other findings: of later sales, and of sales after others."""
+_LATER: Final = frozenset({"time", "block"})
+"""Inputs that count for the findings of later sales."""
 
 
 class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,9 +212,11 @@ def _ordinary_trade(
         token=token,
         contract=code.contract,
         pool=pool,
+        quote=setup.candidate.quote,
         router=router,
         proposer=setup.disguise.proposers[0],
         pool_balance_raw=pool_balance_raw,
+        is_plain=setup.token_slot_index is not None,
         words=code.words,
         known=frozenset((*known, pool, router, token, code.contract)),
     )
@@ -237,12 +239,17 @@ def read_results(
     untested = _untested(written, not_simulated, accounts)
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
     real = [each for each in harmful if _is_ordinary(written.setup, each.what_if)]
-    later = [each for each in real if each.what_if.input in ("time", "block")]
+    later = [each for each in real if each.what_if.input in _LATER]
+    counted = [each for each in real if each.what_if.is_counted]
     return ConditionFindings(
         untested=bool(untested) or not is_complete or len(real) < len(harmful),
         blocked_later=any(not isinstance(each.sale, Passed) for each in later),
-        tax_rises=any(isinstance(each.sale, Passed) for each in later),
-        blocked_after_others=any(each.what_if.input == "price" for each in real),
+        tax_rises=any(isinstance(each.sale, Passed) for each in (*later, *counted)),
+        blocked_after_others=any(
+            each.what_if.input == "price" or not isinstance(each.sale, Passed)
+            for each in real
+            if _follows_others(each.what_if)
+        ),
         depends_on_conditions=_depends_on_conditions(written, real, not_simulated),
         evidence=_evidence(written, results, untested, harmful, is_complete=is_complete),
     )
@@ -253,13 +260,21 @@ def _depends_on_conditions(
 ) -> bool | None:
     """True if an ordinary input other than the clock and the price turns a sale. None: one was not
     simulated."""
-    if any(each.what_if.input not in _OTHER_FINDINGS for each in real):
+    if any(_is_of_trader(each.what_if) for each in real):
         return True
     is_open = any(
-        each.input not in _OTHER_FINDINGS and _is_ordinary(written.setup, each)
-        for each in not_simulated
+        _is_of_trader(each) and _is_ordinary(written.setup, each) for each in not_simulated
     )
     return None if is_open else False
+
+
+def _follows_others(what: WhatIf) -> bool:
+    """True if it counts for the finding of sales after others."""
+    return what.input == "price" or what.is_counted
+
+
+def _is_of_trader(what: WhatIf) -> bool:
+    return what.input not in _LATER and not _follows_others(what)
 
 
 def _untested(

@@ -17,7 +17,7 @@ import msgspec
 from analysis.conditions.condition_inputs import WhatIf
 from analysis.scenarios.trade.account_calls import account_calls
 from analysis.scenarios.trade.buy import BuyTry
-from analysis.scenarios.trade.token_calls import UNLIMITED
+from analysis.scenarios.trade.token_calls import UNLIMITED, transfer_call
 from analysis.scenarios.trade.trade_outcome import (
     BROUGHT_NOTHING,
     HEAVY_TAX_PCT,
@@ -32,6 +32,7 @@ from analysis.scenarios.trade.trade_steps import (
     SaleSteps,
     write_approval,
     write_buy,
+    write_payment,
     write_sale,
     write_unread_buy,
 )
@@ -54,11 +55,18 @@ VERSION: Final = 1
 Extent = Literal["all", "approval", "sale"]
 """Transaction from which the input holds."""
 
-_FROM_SALE_ONLY: Final = frozenset({"amount", "price"})
+_FROM_SALE_ONLY: Final = frozenset({"amount", "price", "gift", "dust"})
 _STORED: Final = frozenset({"slot", "mark"})
 _MOVED_ON: Final = frozenset({"time", "block"})
 _GAS_LADDER: Final = (160_000, 240_000, 340_000, 480_000, 680_000, 1_000_000, 2_500_000)
 """Gas limits that a sale is tried with, least first."""
+
+_GIVER: Final = "giver"
+_DELEGATION: Final = "0xef0100"
+"""Code of an account that delegates to an address, which follows. Source: EIP-7702."""
+_STOP: Final = "0x00"
+"""Code of a wallet that accepts coins, for pools in which the trader is paid in coins: nodes before
+EIP-7702 cannot run a delegation."""
 
 _WHALE: Final = "large buyer"
 _OTHER_SELLERS: Final = ("second seller", "third seller")
@@ -130,7 +138,7 @@ def write_simulations(
 
 
 def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
-    if what_if.is_standing:
+    if what_if.is_standing or what_if.input == "wallet":
         return ("all",)
     if what_if.input in _FROM_SALE_ONLY or what_if.also:
         return ("sale",)
@@ -219,7 +227,8 @@ class _Writer:
         extent: Extent,
         block_time_s: float,
     ) -> None:
-        self._setup = setup.with_coin(is_wanted=buyer.in_coin)
+        in_coin = buyer.in_coin and what_if.input != "wallet"
+        self._setup = setup.with_coin(is_wanted=in_coin)
         self._buyer = buyer
         self._what_if = what_if
         self._extent = extent
@@ -240,14 +249,18 @@ class _Writer:
             others = tuple(self._write_others(builder, bought_raw))
             payers |= {setup.trader(name): amount_in for name in _OTHER_SELLERS}
             write_unread_buy(account_calls(builder[1], _WHALE), setup, whale, whale_pays)
+        payers |= self._write_giving(builder)
         blocks = tuple(
             self._changed(block, at, buy.buy) if at >= _FIRST[self._extent] else block
             for at, block in enumerate(builder.blocks())
         )
+        simulation = build_simulation(setup, blocks, payers=payers)
+        if self._what_if.input == "wallet":
+            simulation = self._with_wallet_code(simulation)
         return InputSimulation(
             what_if=self._what_if,
             extent=self._extent,
-            simulation=build_simulation(setup, blocks, payers=payers),
+            simulation=simulation,
             setup=setup,
             buy=buy,
             sales=sales,
@@ -268,6 +281,32 @@ class _Writer:
             write_unread_buy(first, setup, seller, self._buyer.amount_in)
             approval = write_approval(second, setup, seller, "at sale", UNLIMITED)
             yield write_sale(last, setup, seller, order, approval=approval)
+
+    def _write_giving(self, builder: SimulationBuilder) -> dict[Address, RawAmount]:
+        """Write the transfer of tokens or dust by another account; return what it needs."""
+        setup, what_if = self._setup, self._what_if
+        if what_if.input not in ("gift", "dust"):
+            return {}
+        giver, token = setup.trader(_GIVER), setup.candidate.token
+        first, second = (account_calls(builder[block], _GIVER) for block in (0, 1))
+        if what_if.input == "gift" and what_if.account is not None:
+            write_unread_buy(first, setup, giver, self._buyer.amount_in)
+            second.add(transfer_call(token, giver, what_if.account, what_if.value))
+            return {giver: self._buyer.amount_in}
+        dust = RawAmount(max(1, self._buyer.amount_in * what_if.value // _WHOLE_PCT))
+        in_quote = setup.with_coin(is_wanted=False)
+        write_payment(first, in_quote, giver, dust)
+        second.add(transfer_call(setup.candidate.quote, giver, token, dust))
+        return {giver: dust}
+
+    def _with_wallet_code(self, simulation: Simulation) -> Simulation:
+        setup = self._setup
+        if setup.pays_coins:
+            code = {**simulation.code, self._trader: _STOP}
+            return msgspec.structs.replace(simulation, code=code, is_validated=False)
+        delegate = setup.trader("delegate")
+        code = {**simulation.code, self._trader: _DELEGATION + delegate[2:]}
+        return msgspec.structs.replace(simulation, code=code)
 
     def _write_sales(
         self, builder: SimulationBuilder, bought_raw: RawAmount
@@ -357,7 +396,7 @@ class _Writer:
             match what_if.input:
                 case "coins":
                     purses |= self._purse(what_if)
-                case "slot" | "mark" if what_if.slot is not None:
+                case "slot" | "mark" | "balance" if what_if.slot is not None:
                     contract = what_if.contract or self._setup.candidate.token
                     storage.setdefault(contract, {})[what_if.slot] = to_hash32(what_if.value)
                 case "balance":

@@ -29,3 +29,9 @@ def approve_call(
     return SimCall(
         label=label, sender=owner, to=token, data=data, gas=gas or CALL_GAS, is_trade=True
     )
+
+
+def transfer_call(token: Address, owner: Address, recipient: Address, amount: int) -> SimCall:
+    """Return a transfer."""
+    data = call_data("transfer(address,uint256)", recipient, amount)
+    return SimCall(label="transfer", sender=owner, to=token, data=data, is_trade=True)

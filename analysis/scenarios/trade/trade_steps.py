@@ -88,7 +88,7 @@ def write_buy(
     router_check = (
         _write_quote(calls, setup, swap, "router knows pool") if setup.route.must_quote else None
     )
-    _write_payment(calls, setup, trader, amount_in)
+    write_payment(calls, setup, trader, amount_in)
     quote_balance = _write_quote_balance(calls, setup, trader, "quote balance")
     before = calls.add(balance_call(token, trader, "balance before buy"))
     buy = calls.add(_buy_call(setup, swap, gas=gas))
@@ -107,7 +107,7 @@ def write_unread_buy(
     calls: CallWriter, setup: TradeSetup, trader: Address, amount_in: RawAmount
 ) -> CallHandle:
     """Write a payment and a buy, without reads; return the buy."""
-    _write_payment(calls, setup, trader, amount_in)
+    write_payment(calls, setup, trader, amount_in)
     return calls.add(_buy_call(setup, _buy(setup, trader, amount_in)))
 
 
@@ -162,7 +162,7 @@ def write_sale(
     )
 
 
-def _write_payment(
+def write_payment(
     calls: CallWriter, setup: TradeSetup, trader: Address, amount_in: RawAmount
 ) -> None:
     """Write the calls that obtain the quote token and approve the router: none for native coins."""

@@ -18,7 +18,7 @@ MEMORY: Final = "MEMORY"
 
 INPUT: Final = "INPUT"
 """Kind of a call's operands. Words: target, value, gas, length of the input, and the words of it:
-of a precompile all, or none if the length is no number or above 512 bytes; of the own contract two
+of a precompile all, or none if the length is no number or above 512 bytes; of a contract two
 arguments, given or not; of an update of a pool's fee the fee."""
 
 FEE_UPDATE: Final = 0x52759651
@@ -90,10 +90,9 @@ def _record_call(
     content: tuple[Value, ...] = ()
     if _is_fee_update(path, given):
         content = tuple(_words_at(machine, path, given, _FEE_ARGUMENT))
-    elif isinstance(whom, Expr):
-        if whom.operation == "ADDRESS":
-            content = tuple(_words_at(machine, path, given, _FIRST_ARGUMENTS))
-    elif whom <= LAST_PRECOMPILE and isinstance(length, int) and length <= _MOST_INPUT:
+    elif isinstance(whom, Expr) or whom > LAST_PRECOMPILE:
+        content = tuple(_words_at(machine, path, given, _FIRST_ARGUMENTS))
+    elif isinstance(length, int) and length <= _MOST_INPUT:
         content = tuple(_words_at(machine, path, given, range(0, length, _WORD)))
     path.node.operands.append(Effect(kind=INPUT, pc=pc, words=(whom, value, gas, length, *content)))
 

@@ -30,9 +30,8 @@ class CallOperands(msgspec.Struct, frozen=True, kw_only=True):
     gas: Value
     length: Value
     content: tuple[Value, ...]
-    """Input of a precompile; first two arguments of a call to the own contract; the fee
-    of an update of a pool's fee. Empty: not known,
-    or not requested."""
+    """Input of a precompile, empty if it is not known; of a contract two arguments, given or not;
+    of an update of a pool's fee the fee."""
 
     @property
     def is_to_precompile(self) -> bool:

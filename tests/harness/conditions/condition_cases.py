@@ -14,7 +14,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
 )
 from core.evm.primitives import Address, Hash32, Selector
 
-TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")
+TRADER, TOKEN, POOL, ROUTER, QUOTE = (Address("0x" + digit * 40) for digit in "12346")
 STRANGER = Address("0x" + "9" * 40)
 NOW_S, BLOCK = 1_790_000_000, 25_000_000
 GWEI = 10**9
@@ -38,9 +38,11 @@ SETTING = OrdinaryTrade(
     token=TOKEN,
     contract=TOKEN,
     pool=POOL,
+    quote=QUOTE,
     router=ROUTER,
     proposer=Address("0x" + "5" * 40),
     pool_balance_raw=POOL_RAW,
+    is_plain=True,
     words={},
     known=frozenset({POOL, ROUTER, TOKEN}),
 )

@@ -15,6 +15,7 @@ from analysis.static.dataflow.predicates import (
     CALLER,
     FROM,
     ORIGIN,
+    THIS,
     TO,
     Variable,
     parameters_of,
@@ -24,6 +25,7 @@ from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, MOVERS, TOTAL_SUPPLY
 from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.conditions.callee_questions import may_fail, questions_to
 from analysis.static.token_model.conditions.trade_conditions import Source
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
@@ -152,6 +154,7 @@ _MOST_TOLD: Final = 64
 _DEEPEST: Final = 60
 _PRECOMPILES: Final = 0x200
 _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
+_HOLDING: Final = _PARTIES | {THIS}
 _SPENDER: Final = 4
 """Calldata offset of the spender in `approve`."""
 
@@ -309,8 +312,7 @@ class _Writer:
 
     def _code_of(self, word: Expr, depth: int) -> int:
         whose = address_in(self._code.dependencies.single_value(word.arguments[0]))
-        if not self._is_party(whose):
-            self._add(source="code")
+        self._add(source="wallet" if self._is_party(whose) else "code")
         return self._step("unknown", self._address(word.arguments[0], depth))
 
     def _is_party(self, whose: Value) -> bool:
@@ -327,10 +329,15 @@ class _Writer:
         if isinstance(target, int) and target < _PRECOMPILES:
             self._add(source="hash")
             return self._step("unknown")
+        self._add(source="answer")
         if is_own_address(target):
             self._own_answer(depth)
-        self._add(source="answer")
-        return self._step("answer", self._address(target, depth))
+            return self._step("answer", self._address(target, depth))
+        asked = questions_to(self._code, self._entry, target)
+        if asked.is_open:
+            self._add(source="outside")
+        holders = [self._address(holder, depth) for holder in asked.holders]
+        return self._step("answer", self._address(target, depth), *holders)
 
     def _own_answer(self, depth: int) -> None:
         """Add the results of the contract's own getters, for all arguments they are called with."""
@@ -356,6 +363,8 @@ class _Writer:
         if isinstance(target, int) and target < _PRECOMPILES:
             return self._step("number", word=1) if is_sure else self._step("unknown")
         self._add(source="callee")
+        if isinstance(pc, int) and may_fail(self._code, self._entry, pc):
+            self._add(source="outside")
         step = self._step("callee", self._address(target, depth))
         return step if is_sure or not calls else self._step("unknown", step)
 
@@ -432,7 +441,10 @@ class _Writer:
         if not place.keys and isinstance(place.root, int):
             return self._step("slot", word=place.root)
         if place.root in roles.balances and not is_derived(place.keys[0]):
-            return self._step("balance", self.write(place.keys[0], depth))
+            holder = self.write(place.keys[0], depth)
+            if self._code.storage.predicates.party(place.keys[0], self._voice) in _HOLDING:
+                return self._step("balance", holder)
+            return self._step("balance", holder, self._slot(word.arguments[0], depth))
         keys = [self.write(key, depth) for key in place.keys]
         if place.slot is not None:
             slot = self._slot(word.arguments[0], depth)

@@ -115,22 +115,23 @@ def _zero_test(condition: Value) -> tuple[Expr | None, bool]:
 _MOST_CONDITIONS: Final = 240
 _VALUE_SOURCES: Final = frozenset[Source](
     {
-        *("fees", "proposer", "randomness", "block_hash", "gas", "coins", "code", "answer"),
-        *("unguarded", "input", "hash"),
+        *("fees", "proposer", "randomness", "block_hash", "gas", "coins", "code", "wallet"),
+        *("answer", "outside", "unguarded", "counter", "mark", "input", "hash"),
     }
 )
 """Sources reported for a written amount. Its change over time shows in simulations of later sales;
-its change through trades (totals of reflection tokens) is no condition."""
+the totals of reflection tokens are no condition."""
 
 _NEVER_CHECKED: Final = frozenset[Source](
     {
         *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
-        *("code", "answer"),
+        *("code", "wallet", "answer", "outside", "counter", "mark"),
     }
 )
-"""Sources on which a compiler check depends only through the author's own arithmetic."""
+"""Sources on which a compiler check depends only through the author's own arithmetic. A count or
+sum that trades move reaches its limit only if it is narrow."""
 
-_ALLOCATED_BY: Final = frozenset[Source]({"input", "answer", "callee", "unknown"})
+_ALLOCATED_BY: Final = frozenset[Source]({"input", "answer", "callee", "outside", "unknown"})
 """Sources ignored in an operand that may halt the call: compilers allocate memory by the length of
 calldata and of answers, and a free memory pointer is not always known."""
 
@@ -141,7 +142,7 @@ zero separately."""
 _CALLED: Final = frozenset[Source]({"answer", "callee"})
 
 _NOT_OF: Final[dict[FunctionId, frozenset[Source]]] = {
-    None: frozenset({"input", "answer", "callee"}),
+    None: frozenset({"input", "answer", "callee", "outside"}),
     **dict.fromkeys(HOOKS, frozenset[Source]({"input"})),
 }
 """Sources ignored in these functions: a delegating fallback dispatches by calldata, and its target
@@ -260,7 +261,7 @@ class _Finder:
         leaves = self._expressions.leaves(site.condition, site.entry)
         sources = self._sources(leaves, site)
         if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
-            sources.discard("code")
+            sources -= {"code", "wallet"}
         if site.effect == "value":
             sources &= _VALUE_SOURCES
         elif site.is_operand:

@@ -34,8 +34,10 @@ Source = Literal[
     "unguarded",
     "balance",
     "code",
+    "wallet",
     "answer",
     "callee",
+    "outside",
     "input",
     "hash",
     "unknown",
@@ -47,8 +49,9 @@ parties.
 variable that trades write; `mark`: a party's mapping entry that trades write; `own`: one that only
 the party itself writes, by a call that is no trade; `unguarded`: a variable that a function without
 a recognised owner check writes; `balance`: a token balance other than the payer's; `code`: size or
-hash of an account's code; `answer`, `callee`: return data of another contract, and success of the
-call to it; `input`: calldata beyond the function's arguments.
+hash of an account's code, `wallet` if it is a party; `answer`, `callee`: return data of another
+contract, and success of the call to it, `outside` if they depend on state that trades do not move;
+`input`: calldata beyond the function's arguments.
 """
 
 
@@ -69,6 +72,9 @@ class StoredValues(msgspec.Struct, frozen=True, kw_only=True):
     """The clock is stored, or a sum with it."""
     is_free: bool = False
     """Any value may be reached: it is counted up or down, or something else is stored."""
+    step: int | None = None
+    """Largest constant by which a store counts it up or down, if all others store constants or
+    clocks. None: other amounts."""
     is_own: bool = False
     """Only the party of the entry writes it, by a call that is no trade."""
 
@@ -88,7 +94,9 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     `gas_limit`, `block_hash`, `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`;
     `proceeds` (coins that the contract's own swap brought); `coins` and `balance` of a step; `mark`
     (the entry of a variable declared at `word`: first the step of its slot, then those of its
-    keys), `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a step.
+    keys), `entry` (of a party, at a slot that cannot be computed), `answer` (of the step of a
+    contract and those of accounts whose balances it is asked for), `callee` of a step. A `balance`
+    of no party has the step of its slot besides.
     """
     written: tuple[StoredValues, ...] = ()
     """Values stored in those variables among the leaves that trades or anybody write."""

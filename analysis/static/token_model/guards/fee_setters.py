@@ -42,7 +42,7 @@ def _updates(code: ContractModel) -> Iterator[FunctionId]:
         for node, effect in flow.effects():
             if effect.kind in _CALLS and _is_update(code, effect):
                 calls = operand_index(code).calls.get((entry, effect.pc), [])
-                fees = [call.content[-1] for call in calls if call.content]
+                fees = [call.content[0] for call in calls if len(call.content) == 1]
                 if not fees or not all(_is_low(code, flow, node, fee) for fee in fees):
                     yield entry
 

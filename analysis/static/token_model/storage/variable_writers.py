@@ -10,10 +10,10 @@ from typing import Final, Literal
 import msgspec
 
 from analysis.static.dataflow.addresses import party, recovered
-from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.predicates import Variable, evaluate
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
-from analysis.static.evm.expressions import MASK, Expr, Value, address_in
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.conditions.trade_conditions import Source, StoredValues
@@ -33,6 +33,9 @@ _MOST_PLACES = 64
 _MOST_VISITED = 3000
 _MOST_VALUES = 64
 """Most operands of a phi that are listed one by one, and words visited in looking for them."""
+
+_COUNTS = (3, 8, 21, 100)
+"""Values that a count is tried with."""
 
 _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "block"}
 
@@ -55,11 +58,14 @@ def written_to(
     constants: dict[int, None] = {}
     clocks: dict[Literal["time", "block"], None] = {}
     is_free = False
+    steps: list[int | None] = []
     for write in writes:
         if is_final and _is_overwritten(code, write, bits):
             continue
         values = code.dependencies.phi_values(write.value, most=_MOST_VISITED)
-        is_free |= not 0 < len(values) <= _MOST_VALUES
+        if not 0 < len(values) <= _MOST_VALUES:
+            is_free = True
+            steps.append(None)
         for value in values[:_MOST_VALUES]:
             stored = _stored_number(value, write.slot, bits)
             clock = _clock(code, value)
@@ -69,13 +75,28 @@ def written_to(
                 clocks[clock] = None
             else:
                 is_free = True
+                steps.append(_step(value, write.slot, bits))
+    known = [step for step in steps if step is not None]
     return StoredValues(
         slot=to_hash32(slot),
         bits=to_hash32(bits),
         constants=tuple(map(to_hash32, sorted(constants))),
         clocks=tuple(clocks),
         is_free=is_free,
+        step=max(known) if known and len(known) == len(steps) else None,
     )
+
+
+def _step(value: Value, slot: Value, bits: int) -> int | None:
+    """Return the constant by which the value counts the variable up or down. None: it does not."""
+    shift = lowest_bit(bits)
+    steps = set[int | None]()
+    for count in _COUNTS:
+        word = (count << shift) & bits
+        after = evaluate(value, lambda read: word if read is slot or read == slot else None)  # noqa: B023
+        steps.add(None if after is None else ((after & bits) >> shift) - (word >> shift))
+    [step, *others] = steps
+    return None if others or step is None else abs(step)
 
 
 def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool:

@@ -1,0 +1,110 @@
+"""Questions of a function to other contracts: state that simulated trades move, or other state.
+
+The code of a router, a pair or a wrapped coin is known, but not its state: anybody can send an
+account wrapped coins or approve LP tokens. Trades settle only questions about pools.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.expressions import Value, address_in
+from analysis.static.evm.path_state import BALANCE_OF
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.operand_index import operand_index
+from core.evm.abi import selector_of
+
+_CALLS: Final = frozenset({"CALL", "STATICCALL", "DELEGATECALL", "CALLCODE"})
+_SELECTOR_SHIFT: Final = 224
+
+_SWAP: Final = "uint256,uint256,address[],address,uint256"
+_MOVED_BY_TRADES: Final = frozenset(
+    int(selector_of(signature), 16)
+    for signature in (
+        *("WETH()", "WETH9()", "wNative()", "factory()", "token0()", "token1()", "decimals()"),
+        *("getPair(address,address)", "getPool(address,address,uint24)", "getReserves()"),
+        *("slot0()", "liquidity()", "extsload(bytes32)", "sync()"),
+        *("createPair(address,address)", "getAmountsOut(uint256,address[])"),
+        *("getAmountsIn(uint256,address[])", "quote(uint256,uint256,uint256)"),
+        f"swapExactTokensForETHSupportingFeeOnTransferTokens({_SWAP})",
+        f"swapExactTokensForTokensSupportingFeeOnTransferTokens({_SWAP})",
+        f"swapExactTokensForETH({_SWAP})",
+        f"swapExactTokensForTokens({_SWAP})",
+        *(
+            f"{name}(uint256,address[],address,uint256)"
+            for name in (
+                "swapExactETHForTokens",
+                "swapExactETHForTokensSupportingFeeOnTransferTokens",
+                "swapETHForExactTokens",
+            )
+        ),
+        "addLiquidityETH(address,uint256,uint256,uint256,address,uint256)",
+        "addLiquidity(address,address,uint256,uint256,uint256,uint256,address,uint256)",
+        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
+        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+    )
+)
+"""Functions whose answers follow from configuration, reserves and prices, and swaps."""
+
+_SURE: Final = _MOVED_BY_TRADES | {
+    int(selector_of(signature), 16)
+    for signature in (
+        *("balanceOf(address)", "totalSupply()", "allowance(address,address)", "deposit()"),
+        *("transfer(address,uint256)", "approve(address,uint256)", "withdraw(uint256)"),
+    )
+}
+"""Functions that succeed for the caller whatever other accounts do."""
+
+
+class Questions(msgspec.Struct, frozen=True, kw_only=True):
+    """What one function asks one contract."""
+
+    holders: tuple[Value, ...]
+    """Accounts whose balances are read."""
+    is_open: bool
+    """True if it asks for state that trades do not move, or that is not known."""
+
+
+def questions_to(code: ContractModel, entry: FunctionId, target: Value) -> Questions:
+    """Return the reads that an answer of the contract may come from."""
+    holders: dict[Value, None] = {}
+    is_open = False
+    for selector, arguments in _calls(code, entry, target):
+        if selector == BALANCE_OF and arguments:
+            holders[arguments[0]] = None
+        else:
+            is_open |= selector not in _MOVED_BY_TRADES
+    return Questions(holders=tuple(holders), is_open=is_open)
+
+
+def may_fail(code: ContractModel, entry: FunctionId, pc: int) -> bool:
+    """True if the call at `pc` may fail by state of its callee that trades do not move."""
+    calls = operand_index(code).calls.get((entry, pc), [])
+    return any(call.length != 0 for call in calls) and any(
+        selector not in _SURE for selector in _selectors(code, entry, pc)
+    )
+
+
+def _calls(
+    code: ContractModel, entry: FunctionId, target: Value
+) -> Iterator[tuple[int | None, tuple[Value, ...]]]:
+    """Yield selector and arguments of the calls to the contract. None: not known."""
+    for (caller, pc), calls in operand_index(code).calls.items():
+        if caller != entry:
+            continue
+        for call in calls:
+            if address_in(code.dependencies.single_value(call.target)) == target:
+                for selector in _selectors(code, entry, pc):
+                    yield selector, call.content
+
+
+def _selectors(code: ContractModel, entry: FunctionId, pc: int) -> dict[int | None, None]:
+    """Return the selectors of the calls at a program counter. None: not known."""
+    found: dict[int | None, None] = {}
+    for _, effect in code.functions.cfg(entry).effects():
+        if effect.pc == pc and effect.kind in _CALLS:
+            head = code.dependencies.single_value(effect.words[1])
+            found[head >> _SELECTOR_SHIFT if isinstance(head, int) else None] = None
+    return found
