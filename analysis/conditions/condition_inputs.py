@@ -20,6 +20,7 @@ Input = Literal[
     "slot",
     "mark",
     "balance",
+    "name",
     "gift",
     "dust",
     "wallet",
@@ -27,11 +28,11 @@ Input = Literal[
     "size",
 ]
 """`coins`: native coins of an account; `slot`: a storage variable of the token; `mark`: an entry
-of a mapping; `balance`: stored balance of an account, of the token contract if it is None; `gift`:
-tokens that another buyer sends an account; `dust`: what another account sends the token contract
-of the pool's quote, in percent of a purchase; `wallet`: code of the trader's account; `price`: the
-pool's quote reserve, in percent of today's; `size`: tokens that the pool gives in a buy, and gets
-in a sale."""
+of a mapping; `name`: an address that the owner sets; `balance`: stored balance of an account, of
+the token contract if it is None; `gift`: tokens that another buyer sends an account; `dust`: what
+another account sends the token contract of the pool's quote, in percent of a purchase; `wallet`:
+code of the trader's account; `price`: the pool's quote reserve, in percent of today's; `size`:
+tokens that the pool gives in a buy, and gets in a sale."""
 
 _REAL: Final = frozenset[Input](
     {
@@ -74,7 +75,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     def is_stored(self) -> bool:
         """True if state of the contract is overridden: its storage or its coins."""
         is_set = self.account is not None and self.input != "gift"
-        return self.input in ("slot", "mark") or is_set
+        return self.input in ("slot", "mark", "name") or is_set
 
 
 class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):

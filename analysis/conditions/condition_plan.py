@@ -15,6 +15,7 @@ import msgspec
 from analysis.conditions.condition_evaluator import address_of_word, elements_of
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
+from analysis.static.evm.expressions import lowest_bit
 from analysis.static.token_model.caps.cap_rules import constant, slots_in
 from analysis.static.token_model.conditions.trade_conditions import (
     ConditionEffect,
@@ -24,6 +25,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
 from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 
 _MOST_WHAT_IFS: Final = 40
+_NO_PARTY: Final = 0xA11CE << 80
 _TURNING: Final = frozenset[ConditionEffect]({"refuses", "leads", "writes"})
 
 
@@ -43,7 +45,8 @@ def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
     """Return the storage slots whose values a plan needs."""
     named = [slot for each in conditions.conditions for slot in slots_in(each.steps)]
     named += [slot for each in conditions.conditions for slot in _elements(each)]
-    compared = () if conditions.wait is None else (slot for slot, _ in conditions.wait.slots)
+    compared = [] if conditions.wait is None else [slot for slot, _ in conditions.wait.slots]
+    compared += [slot for slot, *_ in conditions.named if slot is not None]
     return tuple(dict.fromkeys((*compared, *named)))
 
 
@@ -112,6 +115,21 @@ def make_plan(
         wanted=tuple(wanted.items()),
         open=tuple(open_),
     )
+
+
+def renamed(conditions: TradeConditions, setting: OrdinaryTrade) -> Iterator[WhatIf]:
+    """Yield each owner-set address as every party of a trade in turn, and as none of them."""
+    parties = [int(each, 16) for each in (setting.pool, setting.trader, setting.router)]
+    for slot, mask, _ in conditions.named:
+        word, bits = None if slot is None else setting.words.get(slot), int(mask, 16)
+        if word is None:
+            continue
+        shift = lowest_bit(bits)
+        for party in (*parties, _NO_PARTY):
+            value = word & ~bits | party << shift
+            if value != word:
+                contract = setting.contract
+                yield WhatIf(input="name", value=value, slot=slot, contract=contract)
 
 
 def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:

@@ -75,6 +75,7 @@ from analysis.token.powers import (
     clock_powers,
     find_powers,
     replacement_powers,
+    settled_names,
     tight_caps,
 )
 from analysis.token.source_verification import SourceFindings, find_openness
@@ -327,6 +328,7 @@ class TokenScan:
     async def simulate_sales(self) -> None:
         """Simulate sales, now and later, and the conditions that may turn them."""
         parties = {*self._owners, *self.code.hints.addresses, *self.stored.values()}
+        conditions = with_live_names(self.conditions, self.live_setters)
         self.sales = await simulate_sales(
             self.context,
             self.first_round,
@@ -346,7 +348,7 @@ class TokenScan:
                 self.first_round,
                 self.state.pools,
                 self.buys,
-                self.conditions,
+                conditions,
                 self.hook_conditions,
             ),
         )
@@ -418,7 +420,7 @@ class TokenScan:
         record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
         powers = (
-            *self.held_powers,
+            *settled_names(self.held_powers, is_harm=self.sales.names_harm),
             *liquidity_powers(self.liquidity.holders),
             *clock_powers(
                 self.conditions.conditions,
@@ -436,6 +438,7 @@ class TokenScan:
                 self.sales.transfer, no_wallet_at_s=self.no_wallet_at_s, now_s=self.now_s
             ),
             custody=self._custody(),
+            hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             creates_balances=self.code.hints.creates_balances,
             balances_can_be_created=self.creation.value,
             untested_conditions=self.sales.untested_conditions,
@@ -571,6 +574,13 @@ def known_contracts(context: ChainContext, pools: Sequence[ValuedPool]) -> set[A
         *(anchor.address for anchor in context.chain.anchors),
         *(pool.candidate.pool for pool in pools),
     }
+
+
+def with_live_names(code: CodeConditions, live: LiveSetters) -> CodeConditions:
+    """Return the conditions without the addresses that nobody can set any more."""
+    named = tuple(each for each in code.conditions.named if not live.is_dead(each))
+    conditions = msgspec.structs.replace(code.conditions, named=named)
+    return msgspec.structs.replace(code, conditions=conditions)
 
 
 def write_condition_checks(

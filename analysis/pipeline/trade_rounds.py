@@ -70,6 +70,9 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
     """Transfer of the buyer, where there was one; else of the first round."""
     untested_conditions: bool | None
     """True if a pool has any. None: not known for one of the pools, or nothing was traded."""
+    names_harm: bool | None
+    """True if trades come to harm once the owner has set an address to one of their parties. None:
+    not known."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -221,6 +224,7 @@ async def simulate_sales(
     )
     trades = dict(buys.refused)
     untested: list[bool | None] = []
+    names_harm: list[bool | None] = []
     sent_later: list[TransferResult] = []
     for pool, results in zip(written, of_pools, strict=True):
         found = pool.read(results, accounts, is_wait_equal=is_wait_equal)
@@ -228,7 +232,8 @@ async def simulate_sales(
         trades[pool.setup.candidate.key] = found.trade
         evidence += found.evidence
         if pool.settles_conditions:
-            untested.append(found.untested_conditions)
+            untested.append(found.conditions.untested)
+            names_harm.append(found.conditions.names_harm)
     if by_buyer is not None:
         by_buyer_result, rows = _read_sending(by_buyer[1], sent, sent_later)
         transferred = by_buyer_result or transferred
@@ -237,6 +242,7 @@ async def simulate_sales(
         trades=liquidity_reach.settle(trades, buys.reached),
         transfer=transferred,
         untested_conditions=either(*untested),
+        names_harm=either(*names_harm),
         evidence=tuple(evidence),
     )
 
@@ -260,7 +266,7 @@ class _PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
     """Result of the sales in one pool."""
 
     trade: TradeResult
-    untested_conditions: bool | None
+    conditions: ConditionFindings
     sent_later: tuple[TransferResult, ...]
     """Transfers after the wait of all buyers. Empty: there is no such wait."""
     evidence: tuple[EvidenceRow, ...]
@@ -319,7 +325,7 @@ class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
         sold = sale.read_sales(
             self.bought, self.sales, results[:start], sells_in_parts=found.sells_in_parts
         )
-        conditions = ConditionFindings()
+        conditions = ConditionFindings(names_harm=None)
         if self.check is not None and isinstance(sold.outcome, Passed):
             conditions = condition_check.read_results(self.check, results[end:], accounts)
         simulations = [one.simulation for one in self.sales]
@@ -330,7 +336,7 @@ class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
             trade=combine_pool_trades(self.bought, sold, found, conditions)
             if waited is None or found.later is None
             else _after_wait(self.bought, waited, found.later),
-            untested_conditions=conditions.untested,
+            conditions=conditions,
             sent_later=() if waited is None or found.later is None else _sent(found.later, waited),
             evidence=(
                 *_evidence(key, sale.VERSION, simulations, results[:start], sold),

@@ -73,6 +73,8 @@ class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...] = ()
     hidden: frozenset[VariableKey] = frozenset()
     """Live variables of conditions over which no power of another field is known."""
+    named: frozenset[VariableKey] = frozenset()
+    """Addresses that live setters can set to a party of trades."""
     has_hidden_hook: bool = False
     """True if a setter of a hook's variable decides on trades."""
 
@@ -99,15 +101,18 @@ def find_controls(
     unnamed = frozenset(
         each.variable for each in alive if not live.fields_of(each.variable) - {_KEY}
     )
+    named = frozenset(each for each in token.named if not live.is_dead(each))
     of_hooks = [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
     found = [*map(_control, hidden), *of_hooks]
     is_complete = token.is_complete and all(hook.is_complete for hook in hook_conditions)
     if not found:
-        return OwnerControls(is_hidden=False if is_complete else None, hidden=unnamed)
+        is_hidden = False if is_complete else None
+        return OwnerControls(is_hidden=is_hidden, hidden=unnamed, named=named)
     return OwnerControls(
         is_hidden=True,
         evidence=tuple(_evidence(found)),
         hidden=unnamed,
+        named=named,
         has_hidden_hook=bool(of_hooks),
     )
 

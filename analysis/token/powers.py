@@ -64,21 +64,19 @@ def find_powers(
     bounds = _Bounds(powers, live, rules_of(conditions), caps)
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
-        is_shown = power.field != _HIDDEN or any(
-            each.variable in controls.hidden for each in power.setters
-        )
-        if not is_shown:
+        variables = {each.variable for each in power.setters}
+        if power.field == _HIDDEN and variables.isdisjoint(controls.hidden | controls.named):
             continue
+        is_name = power.field == _HIDDEN and not variables.isdisjoint(controls.named)
+        what = "block" if is_name else power.what
         found = [each for each in power.setters if live.is_live(each)]
         bound = bounds.of(power, found)
         if not found:
-            use = _Use(check=power.field, what=power.what, kind="nobody", holder=None)
+            use = _Use(check=power.field, what=what, kind="nobody", holder=None)
             uses.setdefault(use, []).extend(each.selector for each in power.setters)
         for setter in found:
             for kind, holder in _holders(live, setter):
-                use = _Use(
-                    check=power.field, what=power.what, kind=kind, holder=holder, bound=bound
-                )
+                use = _Use(check=power.field, what=what, kind=kind, holder=holder, bound=bound)
                 uses.setdefault(use, []).append(setter.selector)
     if controls.has_hidden_hook:
         uses[_Use(check=_HIDDEN, what="condition", kind="unknown", holder=None)] = []
@@ -218,6 +216,19 @@ def replacement_powers(code: DeployedCode, live: LiveSetters) -> Iterator[Power]
                 holder=holder,
                 functions=(setter.selector,),
             )
+
+
+def settled_names(powers: Iterable[Power], *, is_harm: bool | None) -> Iterator[Power]:
+    """Yield the powers, those over addresses out of reach if no trade came to harm by them.
+
+    `is_harm`: a trade did, with the address of one of its parties. None: not simulated.
+    """
+    for power in powers:
+        if power.check == _HIDDEN and power.what == "block" and is_harm is False:
+            detail = "trades pass with any party in its place"
+            yield msgspec.structs.replace(power, bound="unreachable", detail=detail)
+        else:
+            yield power
 
 
 def tight_caps(limits: CapLimits, supply_raw: RawAmount) -> Iterator[Power]:

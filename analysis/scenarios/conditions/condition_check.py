@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
-from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan
+from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan, renamed
 from analysis.scenarios.conditions import size_simulation, what_if
 from analysis.scenarios.conditions.what_if import InputSimulation, WhatIfOutcome
 from analysis.scenarios.trade.buy import Bought, BuyTry
@@ -31,6 +31,9 @@ _ORDINARY_PRICE_PCT: Final = (100, 400)
 
 _CRUMB: Final = 1_000
 """Divisor of an ordinary holding: a sale of less may fail for being too small."""
+
+_LOW_TAX_PCT: Final = 10.0
+"""Percentage points between two sales that an owner-set address may make."""
 
 _MOST_SHOWN: Final = 40
 
@@ -83,6 +86,8 @@ class ConditionFindings(msgspec.Struct, frozen=True, kw_only=True):
     tax_rises: bool = False
     blocked_after_others: bool = False
     depends_on_conditions: bool | None = None
+    names_harm: bool | None = False
+    """True if a trade comes to harm once the owner has set an address to one of its parties."""
     evidence: tuple[EvidenceRow, ...] = ()
 
 
@@ -165,6 +170,10 @@ def write_simulations(
     simulations = what_if.write_simulations(
         setup, buyer, tuple(what_ifs), block_time_s=block_time_s
     )
+    names = dict.fromkeys(
+        each for code, trade, _ in plans[: len(codes)] for each in renamed(code.conditions, trade)
+    )
+    simulations += what_if.write_simulations(setup, buyer, tuple(names), block_time_s=block_time_s)
     sizes = (
         size_simulation.write_size(setup, buyer, each, pool_balance_raw)
         for each in dict.fromkeys(each for _, _, plan in plans for each in plan.sizes)
@@ -235,7 +244,12 @@ def read_results(
             not_simulated.add(simulation.what_if)
         else:
             seen.append(what_if.read_result(simulation, result))
-    harmful = [each for each in seen if each.is_harmful and not _is_crumb(written.buyer, each)]
+    names = [each for each in seen if each.what_if.input == "name"]
+    harmful = [
+        each
+        for each in seen
+        if each.is_harmful and each not in names and not _is_crumb(written.buyer, each)
+    ]
     untested = _untested(written, not_simulated, accounts)
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
     real = [each for each in harmful if _is_ordinary(written.setup, each.what_if)]
@@ -251,8 +265,32 @@ def read_results(
             if _follows_others(each.what_if)
         ),
         depends_on_conditions=_depends_on_conditions(written, real, not_simulated),
-        evidence=_evidence(written, results, untested, harmful, is_complete=is_complete),
+        names_harm=_harm_of_names(names, not_simulated),
+        evidence=_evidence(
+            written,
+            results,
+            untested,
+            [*harmful, *(each for each in names if _is_worse(each, names))],
+            is_complete=is_complete,
+        ),
     )
+
+
+def _harm_of_names(
+    names: Sequence[WhatIfOutcome], not_simulated: Collection[WhatIf]
+) -> bool | None:
+    if any(_is_worse(each, names) for each in names):
+        return True
+    return None if any(each.input == "name" for each in not_simulated) else False
+
+
+def _is_worse(outcome: WhatIfOutcome, names: Sequence[WhatIfOutcome]) -> bool:
+    """True if a trade is refused, or taxed more than with the address set to another party."""
+    taxes = [each.sale.tax for each in names if isinstance(each.sale, Passed)]
+    least = min((tax for tax in taxes if tax is not None), default=None)
+    if outcome.is_harmful or least is None or not isinstance(outcome.sale, Passed):
+        return outcome.is_harmful
+    return outcome.sale.tax is not None and outcome.sale.tax > least + _LOW_TAX_PCT
 
 
 def _depends_on_conditions(

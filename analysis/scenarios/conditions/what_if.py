@@ -142,6 +142,8 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
         return ("all",)
     if what_if.input in _FROM_SALE_ONLY or what_if.also:
         return ("sale",)
+    if what_if.input == "name":
+        return ("all", "sale")
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
 
@@ -396,7 +398,7 @@ class _Writer:
             match what_if.input:
                 case "coins":
                     purses |= self._purse(what_if)
-                case "slot" | "mark" | "balance" if what_if.slot is not None:
+                case "slot" | "mark" | "name" | "balance" if what_if.slot is not None:
                     contract = what_if.contract or self._setup.candidate.token
                     storage.setdefault(contract, {})[what_if.slot] = to_hash32(what_if.value)
                 case "balance":

@@ -157,6 +157,8 @@ _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _HOLDING: Final = _PARTIES | {THIS}
 _SPENDER: Final = 4
 """Calldata offset of the spender in `approve`."""
+_HOLDER: Final = 4
+"""Calldata offset of the account in `balanceOf`."""
 
 _GIVEN: Final = frozenset[Source]({"amount", "input"})
 """Sources of calldata, for a getter its arguments."""
@@ -299,11 +301,22 @@ class _Writer:
             return self._step(TO)
         if self._entry == APPROVE and offset == _SPENDER:
             return self._step("spender")
+        if self._is_shown(word):
+            return self._step("unknown")
         if self._entry in MOVERS:
             self._add(source="input")
         elif self._entry is not None:
             self._add(source="amount")
         return self._step("unknown")
+
+    def _is_shown(self, word: Value) -> bool:
+        """True for the account whose balance `balanceOf` returns."""
+        return (
+            self._entry == BALANCE_OF
+            and isinstance(word, Expr)
+            and word.operation == "CALLDATALOAD"
+            and word.arguments[0] == _HOLDER
+        )
 
     def _coins(self, word: Expr, depth: int) -> int:
         self._add(source="coins")
@@ -432,9 +445,10 @@ class _Writer:
     def _load(self, word: Expr, depth: int) -> int:
         places = self._code.layout.of(word.arguments[0])
         bits = self._bits.get(word, 0) or self._code.dependencies.sources(word).get(word, 0)
-        for place in places:
+        is_shown = self._is_shown_balance(places)
+        for place in () if is_shown else places:
             self._role(place, bits)
-        if len(places) != 1:
+        if len(places) != 1 or is_shown:
             return self._step("unknown")
         place = places[0]
         roles = self._code.storage.roles
@@ -453,6 +467,14 @@ class _Writer:
             self._code.storage.predicates.party(key, self._voice) in _PARTIES for key in place.keys
         )
         return self._step("entry" if is_partys else "unknown", *keys)
+
+    def _is_shown_balance(self, places: Iterable[StorageLocation]) -> bool:
+        roles = self._code.storage.roles
+        return all(
+            place.root in roles.balances
+            and self._is_shown(address_in(self._code.dependencies.single_value(place.keys[0])))
+            for place in places
+        )
 
     def _role(self, place: StorageLocation, bits: int) -> None:
         roles = self._code.storage.roles

@@ -20,7 +20,7 @@ from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import Branch, CfgNode, FunctionId, selector_of
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition, FunctionCfg
-from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
 from analysis.static.token_model.clock.equal_waits import find_equal_wait
 from analysis.static.token_model.conditions.computations import (
     Computation,
@@ -40,11 +40,12 @@ from analysis.static.token_model.conditions.trade_conditions import (
     StoredValues,
     TradeCondition,
     TradeConditions,
+    VariableKey,
 )
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.fee_setters import find_fee_setters
 from analysis.static.token_model.operand_index import operand_index
-from analysis.static.token_model.storage.owned_variables import is_owned
+from analysis.static.token_model.storage.owned_variables import is_address, is_owned
 from analysis.static.token_model.storage.variable_writers import WrittenVariables
 from core.evm.primitives import to_hash32
 
@@ -113,6 +114,7 @@ def _zero_test(condition: Value) -> tuple[Expr | None, bool]:
 
 
 _MOST_CONDITIONS: Final = 240
+_MOST_NAMED: Final = 8
 _VALUE_SOURCES: Final = frozenset[Source](
     {
         *("fees", "proposer", "randomness", "block_hash", "gas", "coins", "code", "wallet"),
@@ -152,8 +154,8 @@ is analysed separately; a hook's calldata describes the swap."""
 def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[Variable, ...]]:
     """Return the conditions of a code, and the variables in them that an owner check guards.
 
-    They are those of a token's transfers and `approve`, of a hook's swap functions, or of a
-    proxy's fallback.
+    They are those of a token's transfers, `approve` and `balanceOf`, of a hook's swap functions, or
+    of a proxy's fallback.
     """
     entries = _entries(code)
     finder = _Finder(code)
@@ -162,12 +164,16 @@ def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[V
     conditions = TradeConditions(
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
+        named=tuple(finder.named)[:_MOST_NAMED],
         by_own_acts=tuple(finder.by_own_acts)[:_MOST_CONDITIONS],
         fee_setters=() if code.answers_holders else find_fee_setters(code),
         wait=find_equal_wait(code),
-        is_complete=code.functions.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
+        is_complete=code.functions.is_followed(entries)
+        and len(distinct) <= _MOST_CONDITIONS
+        and len(finder.named) <= _MOST_NAMED,
     )
-    return conditions, tuple(dict.fromkeys(finder.owned.values()))
+    owned = dict.fromkeys((*finder.owned.values(), *finder.named.values()))
+    return conditions, tuple(owned)
 
 
 def _entries(code: ContractModel) -> tuple[FunctionId, ...]:
@@ -176,7 +182,7 @@ def _entries(code: ContractModel) -> tuple[FunctionId, ...]:
         return hooks
     if code.delegation.is_proxy and not code.answers_holders:
         return (None,)
-    return (*MOVERS, APPROVE)
+    return (*MOVERS, APPROVE, BALANCE_OF)
 
 
 class _Finder:
@@ -188,6 +194,8 @@ class _Finder:
         self._roles = RoleTests(code)
         self.owned: dict[OwnedCondition, Variable] = {}
         """Conditions with the variable that is written behind an owner check."""
+        self.named: dict[VariableKey, Variable] = {}
+        """Addresses that are written behind an owner check, and compared with parties."""
         self.by_own_acts: dict[TradeCondition, None] = {}
 
     def conditions(self, entry: FunctionId) -> Iterator[TradeCondition]:
@@ -305,9 +313,14 @@ class _Finder:
         """Record the site for each variable in it that is written behind an owner check."""
         for leaf in leaves.found:
             variable = leaf.variable
-            if variable is None or not is_owned(self._code, variable, is_called=is_called):
+            if variable is None or not is_owned(self._code, variable):
                 continue
             slot = StorageLocation(root=variable[0]).slot
+            if is_address(variable) and not is_called:
+                if slot is not None:
+                    key = (to_hash32(slot), to_hash32(variable[1]), False)
+                    self.named[key] = variable
+                continue
             owned = OwnedCondition(
                 selector=selector_of(site.entry),
                 pc=site.pc,

@@ -16,7 +16,7 @@ from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
-from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
 from analysis.static.token_model.conditions.trade_conditions import ConditionEffect
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
@@ -85,8 +85,10 @@ class SiteFinder:
         # Simulations cannot set transient storage: the branches that decide on it are flipped.
         yield from self._deciding(flow, _transient_stores(flow), "leads")
         yield from self._computed(flow, is_wanted)
-        if flow.entry in HOOKS:
+        if flow.entry in HOOKS or flow.entry == BALANCE_OF:
             yield from self._answered(flow)
+        elif flow.entry is not None:
+            yield from self._returned(flow.entry)
 
     def _asks_world(self, condition: Value) -> bool:
         return any(
@@ -117,8 +119,11 @@ class SiteFinder:
         )
 
     def _answered(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
-        """Yield every branch of a hook, and every comparison in its return values: a hook acts
-        through its return value and through storage left for the other hook of the swap."""
+        """Yield every branch of a hook or `balanceOf`, and every comparison in its return values.
+
+        A hook acts through its return value, and through storage that it leaves for the other hook
+        of the swap. Pools and routers read balances.
+        """
         for _, branch in flow.decisions():
             yield ConditionSite(
                 entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
@@ -127,6 +132,22 @@ class SiteFinder:
             if note.entry == flow.entry:
                 for word in note.words:
                     yield from self._comparisons(flow.entry, note.pc, word)
+
+    def _returned(self, entry: FunctionId) -> Iterator[ConditionSite]:
+        """Yield the returned words that may be false: pools and routers then revert."""
+        for note in self._code.notes.returns.values():
+            if note.entry != entry:
+                continue
+            for word in note.words[:1]:
+                for meaning in self._code.dependencies.phi_values(word):
+                    if not isinstance(meaning, int):
+                        yield ConditionSite(
+                            entry=entry,
+                            pc=note.pc,
+                            condition=meaning,
+                            effect="refuses",
+                            fails_when=False,
+                        )
 
     def _comparisons(self, entry: FunctionId, pc: int, word: Value) -> Iterator[ConditionSite]:
         for term in self._code.dependencies.subexpressions(word):
@@ -234,6 +255,14 @@ class SiteFinder:
                 )
 
     def amounts(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
+        """Yield the amounts that a transfer stores, or that `balanceOf` returns."""
+        if flow.entry == BALANCE_OF:
+            for note in self._code.notes.returns.values():
+                if note.entry == BALANCE_OF:
+                    for word in note.words[:1]:
+                        yield ConditionSite(
+                            entry=BALANCE_OF, pc=note.pc, condition=word, effect="value"
+                        )
         for _, effect in flow.effects():
             if self._code.storage.is_balance_store(effect):
                 yield ConditionSite(

@@ -139,6 +139,8 @@ class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
 
     conditions: tuple[TradeCondition, ...] = ()
     owned: tuple[OwnedCondition, ...] = ()
+    named: tuple[VariableKey, ...] = ()
+    """Owner-set addresses that trades compare with their parties."""
     by_own_acts: tuple[TradeCondition, ...] = ()
     """Conditions on the clock that only a party meets that has called another function before."""
     fee_setters: tuple[Selector, ...] = ()

@@ -12,18 +12,21 @@ from analysis.static.token_model.storage.write_index import StorageWrite
 from core.evm.primitives import ADDRESS_BITS
 
 
-def is_owned(code: ContractModel, variable: Variable, *, is_called: bool = False) -> bool:
+def is_owned(code: ContractModel, variable: Variable) -> bool:
     """True if some store to it is behind an owner check; others may write it too.
 
-    False for balances, allowances and a variable that is one address, as it identifies a party.
-    `is_called`: it may be the address of a contract that is called, and that decides.
+    False for balances and allowances.
     """
-    root, bits = variable
+    root, _ = variable
     if root in code.storage.roles.balances or root in code.storage.roles.allowances:
         return False
-    is_address = bits.bit_count() == ADDRESS_BITS and not isinstance(root, tuple)
-    is_party = is_address and not is_called
-    return not is_party and any(is_guarded(code, write) for write in writes_of(code, variable))
+    return any(is_guarded(code, write) for write in writes_of(code, variable))
+
+
+def is_address(variable: Variable) -> bool:
+    """True for a variable without a key that is one address."""
+    root, bits = variable
+    return bits.bit_count() == ADDRESS_BITS and not isinstance(root, tuple)
 
 
 def writes_of(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
