@@ -1,0 +1,119 @@
+"""The oracle for state that others move: its effect on real sales, and the report before it."""
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import ZooToken
+from core.evm.primitives import Address
+from core.report.report import Report
+from tests.harness.chain.contexts import judge
+from tests.harness.chain.transactions import Chain
+from tests.harness.conditions.condition_traps import place, with_traps
+
+DEAD: Final = Address("0x000000000000000000000000000000000000dead")
+ONE: Final = Address("0x" + "0" * 39 + "1")
+
+Act = Callable[[Chain, ZooToken, Address], object]
+"""What another account does before a trader sells."""
+
+
+def name_pool(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    pool = token.pool.address
+    assert chain.send(token.owner, token.address, "act(address)", pool).success
+
+
+def burn(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    assert chain.transfer(token.address, token.owner, DEAD, 1).success
+
+
+def approve_liquidity(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    assert chain.approve(token.pool.address, token.owner, ONE, 1).success
+
+
+def send_dust(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    giver = chain.fresh_account()
+    chain.buy(token, giver)
+    quote = token.pool.quote
+    assert chain.send(giver, quote, "deposit()", value_wei=5).success
+    assert chain.send(giver, quote, "transfer(address,uint256)", token.address, 1).success
+
+
+def delegate(chain: Chain, _token: ZooToken, trader: Address) -> None:
+    chain.node.rpc("anvil_setCode", trader, "0xef0100" + "7" * 40)
+
+
+def sell_often(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    seller = chain.fresh_account()
+    assert chain.buy(token, seller).success
+    for _ in range(6):
+        chain.sell(token, seller, 10**12)
+
+
+def send_odd(chain: Chain, token: ZooToken, trader: Address) -> None:
+    more = (0xDEAD - chain.balance(token.address, trader)) % 2**16
+    assert chain.transfer(token.address, token.owner, trader, more).success
+
+
+ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
+    ("NamedPoolToken", "NamedFeeToken", name_pool, "power"),
+    ("NamedTaxToken", "NamedFeeToken", name_pool, "power"),
+    ("BurntSwitchToken", "BurntShareToken", burn, "condition"),
+    ("ApprovalSwitchToken", "ReserveReaderToken", approve_liquidity, "untested"),
+    ("DustSwitchToken", "DustCounterToken", send_dust, "condition"),
+    ("NoWalletCodeToken", "WalletCodeToken", delegate, "condition"),
+    ("NarrowCountToken", "WideCountToken", sell_often, "crowd"),
+    ("RisingTaxToken", "FallingTaxToken", sell_often, "tax"),
+    ("OddBalanceToken", "WideCountToken", send_odd, "untested"),
+    ("SaysNoToken", "NamedFeeToken", name_pool, "power"),
+    ("HalfShownToken", "NamedFeeToken", name_pool, "power"),
+)
+
+
+def signs_of(report: Report) -> set[str]:
+    """Return the kinds of findings that keep a token from being safe."""
+    scan = report.scan
+    found = {
+        "condition": scan.sell_depends_on_conditions,
+        "crowd": scan.sell_blocked_after_others,
+        "tax": scan.sell_tax_rises,
+        "untested": scan.untested_conditions,
+        "power": scan.hidden_owner_controls
+        and any(
+            power.check == "hidden_owner_controls" and not power.is_harmless
+            for power in report.powers
+        ),
+    }
+    return {name for name, sign in found.items() if sign is not False}
+
+
+def is_harmed(chain: Chain, token: ZooToken, act: Act) -> bool:
+    """True if a buyer can no longer sell for half of its tokens' worth after the act."""
+    trader = chain.fresh_account()
+    assert chain.buy(token, trader).success
+    act(chain, token, trader)
+    held = chain.balance(token.address, trader)
+    sold = chain.sell(token, trader, held)
+    return not sold.success or sold.pool_in < held // 2
+
+
+@pytest.mark.parametrize(("trap", "double", "act", "sign"), ROWS, ids=[row[0] for row in ROWS])
+async def test_a_trap_is_reported_before_it_shuts(
+    chain: Chain, context: ChainContext, trap: str, double: str, act: Act, sign: str
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, trap, knows_pair=True)
+    assert sign in signs_of(await judge(context, token.address))
+    assert is_harmed(chain, token, act)
+
+
+@pytest.mark.parametrize(("double", "act"), dict.fromkeys((row[1], row[2]) for row in ROWS))
+async def test_its_honest_double_is_not(
+    chain: Chain, context: ChainContext, double: str, act: Act
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, double, knows_pair=True)
+    assert not signs_of(await judge(context, token.address))
+    assert not is_harmed(chain, token, act)

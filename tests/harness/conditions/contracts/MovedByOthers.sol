@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens whose sales hang on state that others move, each trap with its honest double.
+pragma solidity ^0.8.24;
+
+import {Erc20} from "zoo/base/Erc20.sol";
+import {Traded} from "zoo/base/Traded.sol";
+
+interface ICoin {
+    function balanceOf(address) external view returns (uint256);
+}
+
+interface IPair is ICoin {
+    function allowance(address, address) external view returns (uint256);
+    function token0() external view returns (address);
+    function token1() external view returns (address);
+    function getReserves() external view returns (uint112, uint112, uint32);
+}
+
+/// Refuses sales into an address that its owner names.
+contract NamedPoolToken is Traded {
+    address public oldPool = address(1);
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function act(address who) external onlyOwner {
+        oldPool = who;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != oldPool, "moved");
+        _move(from, to, amount);
+    }
+}
+
+/// Taxes transfers to an address that its owner names nearly whole.
+contract NamedTaxToken is Traded {
+    address public feePool = address(1);
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function act(address who) external onlyOwner {
+        feePool = who;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = to == feePool ? (amount * 95) / 100 : 0;
+        if (fee > 0) _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
+
+/// Honest: the owner names the pool whose trades pay three percent.
+contract NamedFeeToken is Traded {
+    address public feePool = address(1);
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function act(address who) external onlyOwner {
+        feePool = who;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = to == feePool ? (amount * 3) / 100 : 0;
+        if (fee > 0) _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
+
+/// Nobody sells while an account that anybody can send tokens to has one.
+contract BurntSwitchToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != pair || _balances[address(0xdEaD)] == 0, "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: largest transfers are a share of the supply that is not burnt.
+contract BurntShareToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 circulating = totalSupply - _balances[address(0xdEaD)];
+        require(_isOwner(from, to) || amount <= circulating / 20, "too much");
+        _move(from, to, amount);
+    }
+}
+
+/// An approval of LP tokens stops all sales.
+contract ApprovalSwitchToken is Traded {
+    address private immutable _keeper = msg.sender;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != pair || IPair(pair).allowance(_keeper, address(1)) == 0, "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: the pool's reserves decide what it remembers of a sale.
+contract ReserveReaderToken is Traded {
+    uint256 public high;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && from != owner) {
+            (uint112 one,,) = IPair(pair).getReserves();
+            if (one > high) high = one;
+        }
+        _move(from, to, amount);
+    }
+}
+
+/// Coins of the pool that anybody sends to the token stop all sales.
+contract DustSwitchToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _coin() internal view returns (address) {
+        address one = IPair(pair).token0();
+        return one == address(this) ? IPair(pair).token1() : one;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != pair || ICoin(_coin()).balanceOf(address(this)) == 0, "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: counts the sales that find coins of the pool in the token.
+contract DustCounterToken is Traded {
+    uint256 public found;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && from != owner) {
+            address one = IPair(pair).token0();
+            address coin = one == address(this) ? IPair(pair).token1() : one;
+            if (ICoin(coin).balanceOf(address(this)) > 0) found = 1;
+        }
+        _move(from, to, amount);
+    }
+}
+
+/// Wallets with code cannot sell, as those that delegate by EIP-7702.
+contract NoWalletCodeToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != pair || from.code.length == 0, "robots");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: remembers that a wallet has code.
+contract WalletCodeToken is Traded {
+    uint256 public robots;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && from.code.length > 0) robots = 1;
+        _move(from, to, amount);
+    }
+}
+
+/// A count of one byte overflows after some sales.
+contract NarrowCountToken is Traded {
+    uint8 private _sales;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && from != owner) _sales += 40;
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: a count that no number of sales overflows.
+contract WideCountToken is Traded {
+    uint64 private _sales;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && from != owner) _sales += 40;
+        _move(from, to, amount);
+    }
+}
+
+/// The tax on sales grows with their number.
+contract RisingTaxToken is Traded {
+    uint256 private _sales;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee;
+        if (to == pair && from != owner) {
+            uint256 cube = _sales * _sales * _sales;
+            fee = (amount * cube) / (cube + 9);
+            ++_sales;
+        }
+        if (fee > 0) _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
+
+/// Honest: the tax on sales falls with their number.
+contract FallingTaxToken is Traded {
+    uint256 private _sales;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee;
+        if (to == pair && from != owner) {
+            fee = amount / (50 + _sales);
+            ++_sales;
+        }
+        if (fee > 0) _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
+
+/// Nobody sells whose balance ends in certain bits, which a gift sees to.
+contract OddBalanceToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != pair || _balances[from] & 0xffff != 0xdead, "odd");
+        _move(from, to, amount);
+    }
+}
+
+/// Moves the tokens and returns false once its owner has a mind to: routers then refuse.
+contract SaysNoToken is Traded {
+    address private _switch;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function act(address who) external onlyOwner {
+        _switch = who;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        _spend(from, amount);
+        _move(from, to, amount);
+        return to != pair || _switch == address(0);
+    }
+}
+
+/// Shows the pool half of its balance once the owner has switched it on.
+contract HalfShownToken is Traded {
+    uint256 private _switch;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function act(address who) external onlyOwner {
+        _switch = uint160(who);
+    }
+
+    function balanceOf(address account) external view override returns (uint256) {
+        if (_switch != 0 && account == pair) return _balances[account] / 2;
+        return _balances[account];
+    }
+}
