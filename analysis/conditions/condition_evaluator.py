@@ -250,8 +250,10 @@ class Evaluator:
 def elements_of(
     steps: Sequence[ComputationStep], at: int
 ) -> tuple[Hash32, tuple[Hash32, ...]] | None:
-    """Return the slot of a list's length and those of its first elements, for a step that reads one
-    of them. None: it does not, or its slot is no sum with a known start."""
+    """Return the slot of a list's length and those of its first elements, which a step reads.
+
+    None: it reads no element of a list whose first slot is known.
+    """
     step = steps[at]
     if step.operation != "mark" or step.word is None:
         return None

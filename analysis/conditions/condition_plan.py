@@ -51,8 +51,10 @@ def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
 
 
 def _elements(condition: TradeCondition) -> Iterator[Hash32]:
-    """Yield the slots of entries that are the same in every trade, and of lists of accounts whose
-    balances are read."""
+    """Yield the slots of entries that are the same in every trade.
+
+    Also those of lists of accounts whose balances are read.
+    """
     keys = {step.arguments[0] for step in condition.steps if step.operation == "balance"}
     keys |= {each for key in keys for each in condition.steps[key].arguments}
     for number, step in enumerate(condition.steps):

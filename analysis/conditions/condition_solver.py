@@ -125,6 +125,7 @@ class ConditionSolver:
         if not reasons and unsolved:
             reasons.append(f"cannot be evaluated: depends on {', '.join(sorted(unsolved))}")
         samples = [each for source in sorted(sources) for each in self._samples(source)]
+        samples += self._counted(sources)
         return [*played, *samples], reasons[0] if reasons else None
 
     def _missed(self) -> Iterator[str]:
@@ -532,12 +533,12 @@ class CalledContracts:
         return next((reason for reason in reasons if reason is not None), None)
 
     def reads_own_quote(self) -> bool:
-        """True if the quote is asked for the balance of the token contract."""
+        """True if it reads the balance of the token contract in the quote."""
         token, has_quote = int(self._setting.token, 16), int(self._setting.quote, 16) != 0
         return has_quote and any(self._account(holder) == token for _, holder in self._holders())
 
     def _holders(self) -> Iterator[tuple[int, int]]:
-        """Yield the steps of a contract and of an account whose balance it is asked for."""
+        """Yield the steps of a contract and of an account whose balance is read from it."""
         for step in self._steps:
             if step.operation == "answer":
                 target, *holders = step.arguments

@@ -223,8 +223,7 @@ async def simulate_sales(
         [each for each in buys.transfers if each[0].wallet in senders]
     )
     trades = dict(buys.refused)
-    untested: list[bool | None] = []
-    names_harm: list[bool | None] = []
+    conditions: list[ConditionFindings] = []
     sent_later: list[TransferResult] = []
     for pool, results in zip(written, of_pools, strict=True):
         found = pool.read(results, accounts, is_wait_equal=is_wait_equal)
@@ -232,8 +231,7 @@ async def simulate_sales(
         trades[pool.setup.candidate.key] = found.trade
         evidence += found.evidence
         if pool.settles_conditions:
-            untested.append(found.conditions.untested)
-            names_harm.append(found.conditions.names_harm)
+            conditions.append(found.conditions)
     if by_buyer is not None:
         by_buyer_result, rows = _read_sending(by_buyer[1], sent, sent_later)
         transferred = by_buyer_result or transferred
@@ -241,8 +239,8 @@ async def simulate_sales(
     return Sales(
         trades=liquidity_reach.settle(trades, buys.reached),
         transfer=transferred,
-        untested_conditions=either(*untested),
-        names_harm=either(*names_harm),
+        untested_conditions=either(*(each.untested for each in conditions)),
+        names_harm=either(*(each.names_harm for each in conditions)),
         evidence=tuple(evidence),
     )
 
@@ -327,7 +325,9 @@ class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
         )
         conditions = ConditionFindings(names_harm=None)
         if self.check is not None and isinstance(sold.outcome, Passed):
-            conditions = condition_check.read_results(self.check, results[end:], accounts)
+            conditions = condition_check.read_results(
+                self.check, results[end:], accounts, usual_tax=sold.outcome.tax
+            )
         simulations = [one.simulation for one in self.sales]
         key = f"sell:{self.setup.candidate.key}"
         first = find_first_sale(found.later) if is_wait_equal and found.later else None

@@ -86,7 +86,9 @@ async def with_holder_kinds(
         power
         if power.holder not in holders or power.holder_kind != "unknown"
         else msgspec.structs.replace(
-            power, holder_kind=holders[power.holder].kind, detail=holders[power.holder].detail
+            power,
+            holder_kind=holders[power.holder].kind,
+            detail=holders[power.holder].detail or power.detail,
         )
         for power in powers
     )

@@ -17,7 +17,7 @@ DEAD: Final = Address("0x000000000000000000000000000000000000dead")
 ONE: Final = Address("0x" + "0" * 39 + "1")
 
 Act = Callable[[Chain, ZooToken, Address], object]
-"""What another account does before a trader sells."""
+"""An act of another account before a trader sells."""
 
 
 def name_pool(chain: Chain, token: ZooToken, _trader: Address) -> None:
@@ -94,9 +94,9 @@ def is_harmed(chain: Chain, token: ZooToken, act: Act) -> bool:
     trader = chain.fresh_account()
     assert chain.buy(token, trader).success
     act(chain, token, trader)
-    held = chain.balance(token.address, trader)
-    sold = chain.sell(token, trader, held)
-    return not sold.success or sold.pool_in < held // 2
+    balance_raw = chain.balance(token.address, trader)
+    sold = chain.sell(token, trader, balance_raw)
+    return not sold.success or sold.pool_in < balance_raw // 2
 
 
 @pytest.mark.parametrize(("trap", "double", "act", "sign"), ROWS, ids=[row[0] for row in ROWS])

@@ -238,7 +238,7 @@ async def test_without_a_watched_token_nothing_more_is_asked(
         request_counts.clear()
         assert chain.send(token.owner, token.address, "setTax(uint256)", 6).success
         await scene.look()
-        # The head may have been asked for before the block and answered after it.
+        # The request for the head may precede the block, and its answer follow it.
         following = {"eth_getBlockByNumber False", "eth_getLogs topics"}
         assert unwatched | {"eth_getBlockByNumber False"} == following
         assert set(request_counts) - following == {

@@ -33,7 +33,7 @@ _CRUMB: Final = 1_000
 """Divisor of an ordinary holding: a sale of less may fail for being too small."""
 
 _LOW_TAX_PCT: Final = 10.0
-"""Percentage points between two sales that an owner-set address may make."""
+"""Percentage points that an owner-set address may add to the tax on a sale."""
 
 _MOST_SHOWN: Final = 40
 
@@ -235,8 +235,11 @@ def read_results(
     written: ConditionSimulations,
     results: Sequence[SimulationResult | NotSimulated],
     accounts: Collection[Address],
+    *,
+    usual_tax: float | None,
 ) -> ConditionFindings:
-    """Return the findings. `accounts`: callees that have no code and cannot get any."""
+    """Return the findings. `accounts`: callees that have no code and cannot get any; `usual_tax`:
+    percent, of a sale without a what-if. None: not known."""
     seen: list[WhatIfOutcome] = []
     not_simulated: set[WhatIf] = set()
     for simulation, result in zip(written.simulations, results, strict=True):
@@ -245,6 +248,7 @@ def read_results(
         else:
             seen.append(what_if.read_result(simulation, result))
     names = [each for each in seen if each.what_if.input == "name"]
+    worse_names = [each for each in names if _is_worse(each, usual_tax)]
     harmful = [
         each
         for each in seen
@@ -265,32 +269,31 @@ def read_results(
             if _follows_others(each.what_if)
         ),
         depends_on_conditions=_depends_on_conditions(written, real, not_simulated),
-        names_harm=_harm_of_names(names, not_simulated),
+        names_harm=_harm_of_names(worse_names, not_simulated),
         evidence=_evidence(
             written,
             results,
             untested,
-            [*harmful, *(each for each in names if _is_worse(each, names))],
+            [*harmful, *worse_names],
             is_complete=is_complete,
         ),
     )
 
 
 def _harm_of_names(
-    names: Sequence[WhatIfOutcome], not_simulated: Collection[WhatIf]
+    worse: Sequence[WhatIfOutcome], not_simulated: Collection[WhatIf]
 ) -> bool | None:
-    if any(_is_worse(each, names) for each in names):
+    if worse:
         return True
     return None if any(each.input == "name" for each in not_simulated) else False
 
 
-def _is_worse(outcome: WhatIfOutcome, names: Sequence[WhatIfOutcome]) -> bool:
-    """True if a trade is refused, or taxed more than with the address set to another party."""
-    taxes = [each.sale.tax for each in names if isinstance(each.sale, Passed)]
-    least = min((tax for tax in taxes if tax is not None), default=None)
-    if outcome.is_harmful or least is None or not isinstance(outcome.sale, Passed):
+def _is_worse(outcome: WhatIfOutcome, usual_tax: float | None) -> bool:
+    """True if a sale is refused, or taxed clearly more than usual."""
+    if not isinstance(outcome.sale, Passed):
         return outcome.is_harmful
-    return outcome.sale.tax is not None and outcome.sale.tax > least + _LOW_TAX_PCT
+    tax = outcome.sale.tax
+    return tax is None or tax > _LOW_TAX_PCT + (usual_tax or 0)
 
 
 def _depends_on_conditions(

@@ -1,8 +1,9 @@
 """Severity of the checks on powers: by holder, by the bound that the code proves, and by reach.
 
 A check that finds a power is a warning where one wallet, or a contract that binds nobody, holds it
-without a bound. It is info where the power is dead, small, out of reach or over the own tokens, and
-where a multisig, a timelock or an issuer with a track record holds it.
+without a bound, and a danger where anybody can take liquidity. It is info where the power is dead,
+small, out of reach or over the own tokens, and where a multisig, a timelock or an issuer with a
+track record holds it.
 """
 
 from collections.abc import Iterable
@@ -89,6 +90,8 @@ OF_CODE: Final = frozenset({"unproved_code", "untested_conditions"})
 
 _OWNERSHIP: Final = "ownership_not_renounced"
 
+_LIQUIDITY: Final = "liquidity_can_leave"
+
 _WITH_RECORD: Final[frozenset[HolderKind]] = frozenset({"contract", "list"})
 """Holders that count as an issuer's where the token has a track record; one wallet never does."""
 
@@ -127,6 +130,10 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
     if key == _OWNERSHIP:
         is_idle = report.are_powers_known is True and not hurtful_powers(report)
         return ("info", "without a power over trades or holdings") if is_idle else (severity, "")
+    if key == _LIQUIDITY:
+        powers = [power for power in hurtful_powers(report) if power.check == key]
+        is_open = any(power.holder_kind == "anybody" for power in powers)
+        return ("danger", "anybody can take it") if is_open else (severity, "")
     fields = POWER_FIELDS.get(key, ())
     powers = [power for power in report.powers if power.check in fields]
     if not powers:

@@ -53,18 +53,22 @@ _SURE: Final = _MOVED_BY_TRADES | {
     for signature in (
         *("balanceOf(address)", "totalSupply()", "allowance(address,address)", "deposit()"),
         *("transfer(address,uint256)", "approve(address,uint256)", "withdraw(uint256)"),
+        *("take(address,address,uint256)", "settle()", "mint(address,uint256,uint256)"),
+        *("burn(address,uint256,uint256)", "sync(address)"),
+        "updateDynamicLPFee((address,address,uint24,int24,address),uint24)",
     )
 }
-"""Functions that succeed for the caller whatever other accounts do."""
+"""Functions that succeed for the caller whatever other accounts do. Those of pool managers settle
+what a hook takes. Source: v4-core IPoolManager."""
 
 
 class Questions(msgspec.Struct, frozen=True, kw_only=True):
-    """What one function asks one contract."""
+    """Reads of one contract by one function."""
 
     holders: tuple[Value, ...]
     """Accounts whose balances are read."""
     is_open: bool
-    """True if it asks for state that trades do not move, or that is not known."""
+    """True if it reads state that trades do not move, or that is not known."""
 
 
 def questions_to(code: ContractModel, entry: FunctionId, target: Value) -> Questions:

@@ -346,10 +346,10 @@ class _Writer:
         if is_own_address(target):
             self._own_answer(depth)
             return self._step("answer", self._address(target, depth))
-        asked = questions_to(self._code, self._entry, target)
-        if asked.is_open:
+        questions = questions_to(self._code, self._entry, target)
+        if questions.is_open:
             self._add(source="outside")
-        holders = [self._address(holder, depth) for holder in asked.holders]
+        holders = [self._address(holder, depth) for holder in questions.holders]
         return self._step("answer", self._address(target, depth), *holders)
 
     def _own_answer(self, depth: int) -> None:

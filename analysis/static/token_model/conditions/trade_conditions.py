@@ -95,8 +95,8 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     `proceeds` (coins that the contract's own swap brought); `coins` and `balance` of a step; `mark`
     (the entry of a variable declared at `word`: first the step of its slot, then those of its
     keys), `entry` (of a party, at a slot that cannot be computed), `answer` (of the step of a
-    contract and those of accounts whose balances it is asked for), `callee` of a step. A `balance`
-    of no party has the step of its slot besides.
+    contract and those of accounts whose balances are read from it), `callee` of a step. A `balance`
+    of no party has the step of its slot too.
     """
     written: tuple[StoredValues, ...] = ()
     """Values stored in those variables among the leaves that trades or anybody write."""
