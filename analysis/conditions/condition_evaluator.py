@@ -4,7 +4,7 @@ Input: the steps of one condition, an `OrdinaryTrade`, and the inputs changed in
 outcome of the condition, or None where a deciding value is not known.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade
@@ -50,6 +50,8 @@ class Evaluator:
         self._setting = setting
         self.choice: Mapping[int, int] = {}
         """Index of the operand chosen for each phi, by number of its step."""
+        self.given: Mapping[int, int] = {}
+        """Values of steps that are not computed, by number."""
         self._selector = condition.selector
         self._trader = to_hash32(int(setting.trader, 16))
         self._is_moved = not _MOVED.isdisjoint(condition.sources)
@@ -103,11 +105,11 @@ class Evaluator:
 
         With the slots of their balances. None: one of them is not known.
         """
-        setting = self._setting
+        setting, values = self._setting, self.all({}, 0)
         usual = {*setting.known, setting.trader, setting.pool, setting.token}
         found: dict[Address, Hash32] = {}
         for step in self._steps:
-            for values in self._ways(step.arguments[0]) if step.operation == "balance" else ():
+            if step.operation == "balance":
                 holder, *places = (values[argument] for argument in step.arguments)
                 account = None if holder is None else address_of_word(holder)
                 if account in usual:
@@ -117,19 +119,23 @@ class Evaluator:
                 found[account] = to_hash32(places[0])
         return found
 
-    def _ways(self, key: int) -> Iterator[Sequence[int | None]]:
-        """Yield the values of all steps for each account that a key may be: one, or the elements of
-        a list at an index that is not known."""
+    def elements(self) -> list[Mapping[int, int]]:
+        """Return, for each account on the lists that balances are read for, the values of the steps
+        that read an element at an index that is not known. One without a value: there are none."""
         values = self.all({}, 0)
-        while values[key] is None and self._steps[key].operation == "AND":
-            key = self._steps[key].arguments[-1]
-        listed = elements_of(self._steps, key) if values[key] is None else None
-        length = None if listed is None else self._setting.words.get(listed[0])
-        if listed is None or length is None or length > len(listed[1]):
-            yield values
-            return
-        for slot in listed[1][:length]:
-            yield self.all({}, 0, given={key: self._setting.words.get(slot)})
+        listed = {
+            number: places
+            for number, step in enumerate(self._steps)
+            if values[number] is None and (places := elements_of(self._steps, number)) is not None
+        }
+        accounts: dict[int, None] = {}
+        for length_slot, slots in listed.values():
+            length = self._setting.words.get(length_slot)
+            words = [self._setting.words.get(slot) for slot in slots[:length]]
+            if length is None or length > len(slots) or None in words:
+                return [{}]
+            accounts.update((word, None) for word in words if word is not None)
+        return [dict.fromkeys(listed, account) for account in accounts] or [{}]
 
     def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
         """Return the slots of a mapping's entries that the condition reads, with their keys."""
@@ -142,15 +148,12 @@ class Evaluator:
                     found[to_hash32(slot)] = tuple(keys)
         return found
 
-    def all(
-        self, changed: Changed, mark: int, *, given: Mapping[int, int | None] | None = None
-    ) -> list[int | None]:
-        """Return the value of every step. None: not known. `mark`: that of mapping entries;
-        `given`: values of steps by number."""
+    def all(self, changed: Changed, mark: int) -> list[int | None]:
+        """Return the value of every step. None: not known. `mark`: that of mapping entries."""
         values: list[int | None] = []
         for number, step in enumerate(self._steps):
-            if given is not None and number in given:
-                values.append(given[number])
+            if number in self.given:
+                values.append(self.given[number])
             elif step.operation == "phi":
                 chosen = self.choice.get(number, 0)
                 values.append(values[step.arguments[chosen]] if step.arguments else None)

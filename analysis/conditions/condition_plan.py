@@ -94,7 +94,7 @@ def make_plan(
         if "amount" in condition.sources and condition.effect != "value":
             boundaries |= solver.size_boundaries(span)
             sized.append(number)
-            if solver.is_size_sampled and condition.effect in _TURNING:
+            if condition.effect in _TURNING and solver.turns_oddly(span[1]):
                 open_.append((number, "it may turn at sizes that were not found"))
         found, reason = solver.solve()
         fresh = [each for each in found if each not in what_ifs]

@@ -22,7 +22,7 @@ from analysis.conditions.flip_search import (
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
-from analysis.static.token_model.caps.cap_rules import constant
+from analysis.static.token_model.caps.cap_rules import ComputationStep, constant
 from analysis.static.token_model.conditions.trade_conditions import (
     Source,
     StoredValues,
@@ -47,7 +47,6 @@ _UNPLAYABLE: Final[dict[Source, str]] = {
     "input": "calldata beyond the function's arguments",
     "hash": "a hash of what trades bring cannot be solved",
     "unknown": "a word that merged paths or a bound left unknown",
-    "outside": "state of another contract that trades do not move",
 }
 
 _INPUTS: Final[dict[Source, tuple[Input, ...]]] = {
@@ -70,6 +69,9 @@ _SETTLED: Final = frozenset[Source]({"amount", "balance", "answer", "callee", "w
 """Sources that need no solution: trades of several sizes, trades of other accounts, prices moved
 both ways and wallets with code have already taken both branches."""
 
+_ODD: Final = frozenset({"AND", "OR", "XOR", "MOD", "BYTE", "EXP"})
+_OUTCOMES: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO", "AND", "OR"})
+
 _COUNTED: Final = frozenset[Source]({"counter", "mark"})
 _WIDE_BITS: Final = 64
 """Bits of a count or sum that checked arithmetic never exhausts, unless it multiplies."""
@@ -78,6 +80,8 @@ _SOON: Final = 2_000
 """Trades that a token may well see within a month."""
 _MOST_TURNOVERS: Final = 1_000
 """Supplies that may be traded over the life of a token."""
+_QUARTER: Final = 2**254
+"""Stored balances beyond it are more than a quarter of all there can be."""
 _MANY_TRADES: Final = (100, 10_000)
 _DUST_PCT: Final = (0, 100)
 
@@ -98,8 +102,7 @@ class ConditionSolver:
         self._flipped: set[Input] = set()
         self._sampled: set[Input] = set()
         """Inputs with a flip, and inputs for which that there is none is not proved."""
-        self.is_size_sampled = False
-        """True if the condition may turn at sizes that `size_boundaries` did not find."""
+        self._is_held_open = False
 
     def solve(self) -> tuple[list[WhatIf], str | None]:
         """Return what-ifs that flip the condition, and why they do not settle it, else None."""
@@ -116,6 +119,8 @@ class ConditionSolver:
             found += self._counted(sources)
             return [*played, *found], reasons[0] if reasons else None
         flips, is_evaluated = self._solved(sources)
+        if self._is_held_open:
+            reasons.append("it turns with the balance of an account that is no party")
         if is_evaluated:
             reasons += self._missed()
             return [*played, *flips], reasons[0] if reasons else None
@@ -135,8 +140,6 @@ class ConditionSolver:
         for clock in _CLOCKS:
             if clock in self._sampled - self._flipped:
                 yield f"no {clock} was found at which it turns"
-        if "amount" in self._sampled and self._condition.effect != "marks":
-            yield "it may turn at amounts that were not found"
 
     def _played(self, sources: Collection[Source]) -> tuple[list[WhatIf], str | None]:
         """Return what-ifs that need no solution, and why they do not settle the condition."""
@@ -145,13 +148,23 @@ class ConditionSolver:
         if not {"answer", "callee", "balance"}.isdisjoint(sources):
             found += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
             reason = self._called.unknown()
+            if reason is None and "outside" in sources and self._called.is_any():
+                reason = "state of another contract that trades do not move"
             if self._called.reads_own_quote():
                 found += (WhatIf(input="dust", value=percent) for percent in _DUST_PCT)
         if "wallet" in sources:
             found.append(WhatIf(input="wallet", value=1))
-        if "balance" in sources and self._values.holders() is None:
+        if "balance" in sources and not self._are_holders_known():
             reason = reason or "asks for the balance of an account that is not known"
         return found, reason
+
+    def _are_holders_known(self) -> bool:
+        known = []
+        for given in self._values.elements():
+            self._values.given = given
+            known.append(self._values.holders() is not None)
+        self._values.given = {}
+        return all(known)
 
     def _is_wide(self) -> bool:
         """True if no count or sum in the condition is narrow."""
@@ -182,8 +195,8 @@ class ConditionSolver:
         could be evaluated for every choice."""
         flips: dict[WhatIf, None] = {}
         is_evaluated = True
-        for choice in self._choices():
-            self._values.choice = choice
+        for choice, given in product(self._choices(), self._values.elements()):
+            self._values.choice, self._values.given = choice, given
             marks = [mark for mark in self._marks() if self._values.truth({}, mark) is not None]
             is_evaluated &= bool(marks)
             for source in sorted(sources):
@@ -192,7 +205,7 @@ class ConditionSolver:
                         flips.update(dict.fromkeys(self._flips(kind, mark)))
             for mark in marks:
                 flips.update(dict.fromkeys(self._clock_flips(mark)))
-        self._values.choice = {}
+        self._values.choice, self._values.given = {}, {}
         return list(flips), is_evaluated
 
     def _choices(self) -> Iterator[Mapping[int, int]]:
@@ -204,6 +217,27 @@ class ConditionSolver:
         ways = product(*(range(count) for count in merged.values()))
         for way, _ in zip(ways, range(_MOST_MEANINGS), strict=False):
             yield dict(zip(merged, way, strict=True))
+
+    def turns_oddly(self, highest: int) -> bool:
+        """True if it depends on single digits or bits of an amount up to `highest`, so that no
+        sample of sizes shows where it turns."""
+        moved: set[int] = set()
+        for number, step in enumerate(self._steps):
+            if step.operation in ("amount", "balance") or moved.intersection(step.arguments):
+                moved.add(number)
+                if step.operation in _ODD and not self._is_whole(step, highest):
+                    return True
+        return False
+
+    def _is_whole(self, step: ComputationStep, highest: int) -> bool:
+        """True if a bitwise operation keeps its amount whole, or joins outcomes of comparisons."""
+        operands = [self._steps[argument] for argument in step.arguments]
+        if all(each.operation in _OUTCOMES for each in operands):
+            return True
+        masks = [int(each.word or "0", 16) for each in operands if each.operation == "number"]
+        return step.operation == "AND" and any(
+            mask >= highest and not mask & (mask + 1) for mask in masks
+        )
 
     def size_boundaries(self, span: tuple[int, int]) -> set[int]:
         """Return the sizes of trades within `span` at which the outcome changes: the first of each
@@ -224,7 +258,6 @@ class ConditionSolver:
             return self._values.all({("size", None): size}, mark)
 
         exact = boundaries(self._steps, values, span, self._values.choice)
-        self.is_size_sampled |= not exact.is_exact
         sampled = () if exact.is_exact else size_grid(*span)
         yield from all_flips(truth, sorted({*span, *exact.points, *sampled}))
 
@@ -287,17 +320,18 @@ class ConditionSolver:
                 yield WhatIf(input="coins", value=value, account=contract)
 
     def _held(self, holder: Address, slot: Hash32, mark: int) -> Iterator[WhatIf]:
-        """Yield balances of an account that flip the condition, and none."""
-        place, setting = to_hash32(int(holder, 16)), self._setting
-        domain = None if setting.is_plain else (0, MASK)
-        flips = self._flipping("balance", mark, place, domain=domain)
-        values = [each.value for each in flips]
-        for value in dict.fromkeys((*values, 0) if values else ()):
+        """Yield balances of an account that flip the condition, and none. Where others change with
+        it, as in reflection tokens, none is set: then the condition stays open."""
+        place, is_plain = to_hash32(int(holder, 16)), self._setting.is_plain
+        domain = None if is_plain else (0, _QUARTER)
+        values = [each.value for each in self._flipping("balance", mark, place, domain=domain)]
+        self._is_held_open |= bool(values) and not is_plain
+        for value in dict.fromkeys((*values, 0) if values and is_plain else ()):
             yield from self._holding(holder, slot, value)
 
     def _holding(self, holder: Address, slot: Hash32, value: int) -> Iterator[WhatIf]:
         """Yield a balance of an account: as much as a buyer has is sent to it, more is set."""
-        if self._setting.is_plain and 0 < value <= self._setting.amount_raw:
+        if 0 < value <= self._setting.amount_raw:
             yield WhatIf(input="gift", value=value, account=holder)
         contract = self._setting.contract
         yield WhatIf(input="balance", value=value, slot=slot, contract=contract, account=holder)
@@ -501,7 +535,7 @@ class ConditionSolver:
             yield WhatIf(input=kind, value=value)
         if source == "balance":
             for holder, slot in (self._values.holders() or {}).items():
-                for value in (0, 1, setting.supply_raw):
+                for value in (0, 1, setting.supply_raw) if setting.is_plain else ():
                     yield from self._holding(holder, slot, value)
 
 
@@ -531,6 +565,18 @@ class CalledContracts:
         ]
         reasons += [self._is_unasked(target, holder) for target, holder in self._holders()]
         return next((reason for reason in reasons if reason is not None), None)
+
+    def is_any(self) -> bool:
+        """True if a contract is called: not only accounts without code, whose calls pass."""
+        called = [
+            self._account(step.arguments[0])
+            for step in self._steps
+            if step.operation in ("answer", "callee")
+        ]
+        return any(
+            target is None or (target and address_of_word(target) not in self._accounts)
+            for target in called
+        )
 
     def reads_own_quote(self) -> bool:
         """True if it reads the balance of the token contract in the quote."""
