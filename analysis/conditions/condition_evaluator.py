@@ -120,8 +120,10 @@ class Evaluator:
         return found
 
     def elements(self) -> list[Mapping[int, int]]:
-        """Return, for each account on the lists that balances are read for, the values of the steps
-        that read an element at an index that is not known. One without a value: there are none."""
+        """Return the values of steps that read a list at an index not known, for each account on it.
+
+        One without a value: no balance of an account on a list is read.
+        """
         values = self.all({}, 0)
         listed = {
             number: places

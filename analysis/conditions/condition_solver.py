@@ -219,8 +219,10 @@ class ConditionSolver:
             yield dict(zip(merged, way, strict=True))
 
     def turns_oddly(self, highest: int) -> bool:
-        """True if it depends on single digits or bits of an amount up to `highest`, so that no
-        sample of sizes shows where it turns."""
+        """True if it depends on single digits or bits of an amount up to `highest`.
+
+        No sample of sizes shows where it turns.
+        """
         moved: set[int] = set()
         for number, step in enumerate(self._steps):
             if step.operation in ("amount", "balance") or moved.intersection(step.arguments):
