@@ -120,7 +120,7 @@ class Evaluator:
         return found
 
     def elements(self) -> list[Mapping[int, int]]:
-        """Return the values of steps that read a list at an index not known, for each account on it.
+        """Return the values of steps that read a list somewhere, for each account on it.
 
         One without a value: no balance of an account on a list is read.
         """

@@ -75,7 +75,7 @@ class Created(msgspec.Struct, frozen=True, kw_only=True):
     taken_raw: int
     """Those that the bystander or the pool lost."""
     emptied_raw: int
-    """Tokens that the pool lost, whichever account gained them; a loss that the bystander shares is none."""
+    """Tokens that the pool lost to any account; a loss that the bystander shares is none."""
 
     @property
     def is_any(self) -> bool:
