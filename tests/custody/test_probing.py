@@ -7,6 +7,7 @@ from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import ZooToken
 from assay.demo.trader import Call
 from assay.demo.zoo_token import Animal, Extra
+from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.contexts import LACKING, Lacking, judge, with_node
 from tests.harness.chain.transactions import Chain
@@ -26,6 +27,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[object, ...] = ()
     value_wei: int = 0
     waits_s: int = 0
+    by: str = "thief"
 
 
 TRANSFER = "transfer(address,uint256)"
@@ -63,6 +65,31 @@ TRAPS: dict[str, tuple[Act, ...]] = {
     "UnnamedFunction": (Act(call="0x12345678", values=(SUPPLY,)),),
     "SlowDouble": (Act(call=TRANSFER, values=("thief", "all")),),
     "ZeroRefund": (Act(call=TRANSFER, values=(ZERO_ADDRESS, "all")),),
+    "ThreeSteps": (
+        Act(call="register()"),
+        Act(call="confirm(uint256)", values=(0,)),
+        Act(call="finish(address)", values=("thief",)),
+    ),
+    "SecretNumber": (Act(call="redeem(uint256)", values=(0x5EC2E7C0DE,)),),
+    "FixedPrice": (Act(call="buy()", value_wei=31 * 10**14),),
+    "WrappingPrice": (Act(call="mint(address,uint256)", values=("thief", HALF)),),
+    "Referral": (
+        Act(call="setReferrer(address)", values=("thief",)),
+        Act(call=TRANSFER, values=("friend", "all")),
+    ),
+    "Interest": (
+        Act(call="note(uint256)", values=("all",), waits_s=90_000),
+        Act(call="collect()"),
+    ),
+    "SignedMove": (Act(call="adjust(int256)", values=(-SUPPLY,)),),
+    "SpenderGives": (
+        Act(call="approve(address,uint256)", values=("friend", "all")),
+        Act(
+            call="transferFrom(address,address,uint256)",
+            values=("thief", "thief", "all"),
+            by="friend",
+        ),
+    ),
     "Refund": (Act(call=TRANSFER, values=("token", "all")),),
 }
 
@@ -111,14 +138,16 @@ def _created(chain: Chain, token: ZooToken, acts: tuple[Act, ...]) -> int:
     def filled(value: object) -> object:
         return tuple(map(filled, value)) if isinstance(value, tuple) else words.get(value, value)
 
+    senders = {"thief": thief, "friend": friend}
     for act in acts:
         values = [filled(value) for value in act.values]
         if "(" in act.call:
-            sent = chain.send(thief, token.address, act.call, *values, value_wei=act.value_wei)
+            data = call_data(act.call, *values)
         else:
             tail = "".join(int(str(value)).to_bytes(32).hex() for value in values)
             data = (act.call or "0x") + tail
-            sent = chain.call(thief, Call(to=token.address, data=data, value_wei=act.value_wei))
+        call = Call(to=token.address, data=data, value_wei=act.value_wei)
+        sent = chain.call(senders[act.by], call)
         assert sent.success
         if act.waits_s:
             chain.wait(act.waits_s, blocks=3)

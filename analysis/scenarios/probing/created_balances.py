@@ -16,6 +16,8 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.scenarios.probing.census import Created, created_between
 from analysis.scenarios.probing.probe_calls import REPEATS
 from analysis.scenarios.probing.probe_simulations import (
+    LATE_BLOCKS,
+    LATE_S,
     ProbeCaller,
     ProbeInquiry,
     ProbeSimulation,
@@ -25,6 +27,7 @@ from analysis.scenarios.probing.probe_simulations import (
     read_probes,
     stage,
     world_at,
+    write_approvals,
     write_probes,
     write_purchase,
 )
@@ -51,6 +54,7 @@ VERSION: Final = 1
 
 _MOST_SUSPICIONS: Final = 6
 _MOST_PREPARATIONS: Final = 4
+_STEP_S: Final = 12
 _PREPARED: Final = 8
 _ACTED: Final = 10
 """Repetitions of a preparation and of the act after it: a rate of a quarter more shows."""
@@ -218,10 +222,11 @@ def _write_sequences(inquiry: ProbeInquiry, suspicion: Suspicion) -> list[_Seque
         suspicion.caller,
         census=msgspec.structs.replace(census, others=(*census.others, *payers[:_MOST_PAYERS])),
     )
-    preparations = list(earlier.values())[:_MOST_PREPARATIONS]
+    preparations = tuple(earlier.values())
+    single = [(each,) for each in preparations[:_MOST_PREPARATIONS]]
+    together = [preparations[::-1]] if len(preparations) > 1 else []
     return [
-        _write_sequence(inquiry, caller, suspicion, preparation)
-        for preparation in (None, *preparations)
+        _write_sequence(inquiry, caller, suspicion, chosen) for chosen in ((), *single, *together)
     ]
 
 
@@ -229,23 +234,23 @@ def _write_sequence(
     inquiry: ProbeInquiry,
     caller: ProbeCaller,
     suspicion: Suspicion,
-    preparation: SimulatedProbe | None,
+    preparations: Sequence[SimulatedProbe],
 ) -> _Sequence:
     attack, probe = inquiry.attack, suspicion.probe
-    first, second, late = attack.blocks()
-    acting = late if probe.is_late else second
-    after = (acting[0] + 1, acting[1] + 12)
-    builder = SimulationBuilder((first, acting, after))
+    number, time_s = attack.block
+    blocks, wait_s = (LATE_BLOCKS, LATE_S) if probe.is_late else (1, _STEP_S)
+    times = [(number + blocks + at, time_s + wait_s + _STEP_S * at) for at in range(2)]
+    builder = SimulationBuilder((attack.block, *times))
     reader = attack.account("census taker")
     write_purchase(builder[0], caller)
+    write_approvals(builder[0], caller)
     start = builder[0].add(caller.census.call(reader, "holdings"))
     acts = []
-    if preparation is not None:
+    for preparation in preparations:
         acts += [builder[0].add(act_call(caller.cast, preparation.call)) for _ in range(_PREPARED)]
     is_paid = probe.call.value_wei > 0
     worlds = []
-    times = REPEATS if preparation is None else _ACTED
-    for _ in range(1 if is_paid else times):
+    for _ in range(1 if is_paid else _ACTED if preparations else REPEATS):
         acts.append(builder[1].add(act_call(caller.cast, probe.call)))
         worlds.append(builder[1].add(caller.census.call(reader, "holdings")))
     sale = None

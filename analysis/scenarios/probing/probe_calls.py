@@ -22,7 +22,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address
 REPEATS: Final = 3
 """Times that a call without amounts, or with a small one, is repeated."""
 
-MOST_PROBES: Final = 18
+MOST_PROBES: Final = 26
 """Most probes of one function by one account."""
 
 _PART: Final = 16
@@ -64,6 +64,8 @@ class ProbeCall(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     value_wei: int = 0
     times: int = 1
+    is_friends: bool = False
+    """True if the friend sends it, by the caller's allowance."""
 
 
 class _Values(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,38 +77,46 @@ class _Values(msgspec.Struct, frozen=True, kw_only=True):
     numbers: tuple[int, ...]
     """As `accounts`."""
     are_lists_of_accounts: bool = False
+    is_friends: bool = False
 
 
 def plan_calls(function: OpenFunction, cast_: Cast, *, is_short: bool = False) -> list[ProbeCall]:
     """Return the probes of one function, the likeliest first and those that spend all last.
     `is_short`: only the few likeliest."""
     if function.selector is None:
-        return list(islice(_bare_calls(cast_), 2 if is_short else MOST_PROBES))
+        return list(islice(_bare_calls(function, cast_), 2 if is_short else MOST_PROBES))
     guesses = _GUESSES if function.arguments is None else (function.arguments,)
     found: dict[ProbeCall, None] = {}
     for types in guesses:
-        found.update(dict.fromkeys(_calls(function.selector, types, cast_)))
+        found.update(dict.fromkeys(_calls(function, types, cast_)))
     return list(found)[: 3 if is_short else MOST_PROBES]
 
 
-def _bare_calls(cast_: Cast) -> Iterator[ProbeCall]:
+def _bare_calls(function: OpenFunction, cast_: Cast) -> Iterator[ProbeCall]:
     """Yield calls without a selector: a payment."""
-    for value in (1, cast_.price_wei, 0):
+    for value in (*_payments(function, cast_), 0):
         yield ProbeCall(data="0x", value_wei=value)
 
 
-def _calls(selector: int, types: str, cast_: Cast) -> Iterator[ProbeCall]:
+def _payments(function: OpenFunction, cast_: Cast) -> Iterator[int]:
+    """Yield amounts of coins: one wei, an ordinary price, and the prices in the code."""
+    yield from (1, cast_.price_wei)
+    yield from (int(price, 16) for price in function.payments)
+
+
+def _calls(function: OpenFunction, types: str, cast_: Cast) -> Iterator[ProbeCall]:
     try:
         # code that masks an argument may use all of it elsewhere
         whole = _SIZED.sub(_widened, types)
         kinds = cast("TupleType", parse(f"({whole})")).components if types else ()
     except ParseError:
         return
-    is_standard = selector in HOLDER_FUNCTIONS
-    for values, value_wei, times in _choices(kinds, cast_, is_standard=is_standard):
-        data = _encoded(selector, kinds, values)
+    for values, value_wei, times in _choices(function, kinds, cast_):
+        data = _encoded(function.selector or 0, kinds, values)
         if data is not None:
-            yield ProbeCall(data=data, value_wei=value_wei, times=times)
+            yield ProbeCall(
+                data=data, value_wei=value_wei, times=times, is_friends=values.is_friends
+            )
 
 
 def _widened(sized: re.Match[str]) -> str:
@@ -118,21 +128,23 @@ _Choice = tuple[_Values, int, int]
 """Values, coins and repetitions of a probe."""
 
 
-def _choices(kinds: Sequence[ABIType], cast_: Cast, *, is_standard: bool) -> Iterator[_Choice]:
+def _choices(function: OpenFunction, kinds: Sequence[ABIType], cast_: Cast) -> Iterator[_Choice]:
     """Yield the choices of arguments of one function."""
     people = sum(map(_people, kinds))
     own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
+    is_standard = function.selector in HOLDER_FUNCTIONS
     times = 1 if is_standard else REPEATS
+    numbers = [int(number, 16) for number in function.numbers]
     for accounts in ((own, friend), (own,)) if people > 1 else ((own,), (friend,)):
         yield _Values(accounts=accounts, numbers=(part,)), 0, times
+    for number in numbers:
+        yield _Values(accounts=(own,), numbers=(number,)), 0, 1
     if any(kind.is_array for kind in kinds):
         yield from _lists(cast_)
     if not is_standard:
-        yield _Values(accounts=(own,), numbers=(1,)), 1, 1
-        yield _Values(accounts=(own,), numbers=(part,)), cast_.price_wei, 1
+        yield from _paid(function, cast_)
     if people > 1:
-        for payer in (cast_.victim, friend):
-            yield _Values(accounts=(payer, own), numbers=(part,)), 0, 1
+        yield from _between(cast_)
     is_counted = any(map(_has_numbers, kinds))
     for number in _numbers(cast_) if is_counted else ():
         yield _Values(accounts=(own, friend) if people > 1 else (friend,), numbers=(number,)), 0, 1
@@ -142,6 +154,23 @@ def _choices(kinds: Sequence[ABIType], cast_: Cast, *, is_standard: bool) -> Ite
     if is_counted:
         most = max(1, cast_.balance_raw * 3 // 4)
         yield _Values(accounts=(own,), numbers=(most,)), 0, 1
+
+
+def _paid(function: OpenFunction, cast_: Cast) -> Iterator[_Choice]:
+    """Yield choices with coins: for one unit, and for an amount that matters."""
+    for value in _payments(function, cast_):
+        for number in (1,) if value == 1 else (cast_.part_raw, 1):
+            yield _Values(accounts=(cast_.caller,), numbers=(number,)), value, 1
+
+
+def _between(cast_: Cast) -> Iterator[_Choice]:
+    """Yield choices of two accounts: of others' tokens, and by the friend."""
+    own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
+    for payer in (cast_.victim, friend):
+        yield _Values(accounts=(payer, own), numbers=(part,)), 0, 1
+    for number in (part, 2**255, 2**128 + part):
+        yield _Values(accounts=(own, friend), numbers=(number,), is_friends=True), 0, 1
+    yield _Values(accounts=(own,), numbers=(part,), is_friends=True), 0, 1
 
 
 def _lists(cast_: Cast) -> Iterator[_Choice]:

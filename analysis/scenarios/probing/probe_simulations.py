@@ -39,8 +39,8 @@ _BYSTANDER_SHARE: Final = 1_000
 _STEP_S: Final = 12
 _WAIT_S: Final = 601
 """Seconds between probes of code that may make callers wait."""
-_LATE_S: Final = 2 * 3_600
-_LATE_BLOCKS: Final = 150
+LATE_S: Final = 25 * 3_600
+LATE_BLOCKS: Final = 150
 """Nodes simulate at most 256 blocks."""
 
 _ONE_CALL: Final = "eth_call"
@@ -203,7 +203,7 @@ def write_probes(inquiry: ProbeInquiry) -> list[ProbeSimulation]:
 
 
 def _rounds(functions: Sequence[OpenFunction], caller: ProbeCaller) -> list[_Act]:
-    """Return all functions in turn, and once more hours later, so that one prepares another."""
+    """Return all functions in turn, and once more a day later, so that one prepares another."""
     return [
         _Act(function=function, call=msgspec.structs.replace(call, times=1), is_late=is_late)
         for is_late in (False, True)
@@ -237,7 +237,7 @@ def _write(inquiry: ProbeInquiry, caller: ProbeCaller, acts: Sequence[_Act]) -> 
     for act, place in zip(acts, places, strict=True):
         calls = builder[place.block]
         if before is None:
-            _write_approval(calls, caller)
+            write_approvals(calls, caller)
         if before is None or place.is_fresh:
             before = calls.add(read)
         handles = tuple(calls.add(act_call(caller.cast, act.call)) for _ in range(act.call.times))
@@ -300,8 +300,8 @@ def _times(
         is_late = late is not None and block >= late
         times.append(
             (
-                number + block + is_late * _LATE_BLOCKS,
-                time_s + step_s * block + is_late * _LATE_S,
+                number + block + is_late * LATE_BLOCKS,
+                time_s + step_s * block + is_late * LATE_S,
             )
         )
     return times
@@ -314,17 +314,18 @@ def write_purchase(calls: CallWriter, caller: ProbeCaller) -> None:
             calls.add(call)
 
 
-def _write_approval(calls: CallWriter, caller: ProbeCaller) -> None:
-    """Write an approval of the caller by itself, which some functions require."""
+def write_approvals(calls: CallWriter, caller: ProbeCaller) -> None:
+    """Write approvals of the caller itself and of its friend, which some functions require."""
     cast = caller.cast
-    calls.add(approve_call(cast.token, cast.caller, cast.caller, "allows itself", gas=_ACT_GAS))
+    for spender in (cast.caller, cast.friend):
+        calls.add(approve_call(cast.token, cast.caller, spender, "allows", gas=_ACT_GAS))
 
 
 def act_call(cast: Cast, call: ProbeCall) -> SimCall:
     """Return one call of a probe."""
     return SimCall(
         label="probe",
-        sender=cast.caller,
+        sender=cast.friend if call.is_friends else cast.caller,
         to=cast.token,
         data=call.data,
         value=call.value_wei,

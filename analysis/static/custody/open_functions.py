@@ -5,7 +5,7 @@ call of another contract, can be reached without being a privileged caller. Func
 what an open one reads may prepare it, and are listed behind it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -13,15 +13,22 @@ import msgspec
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
 from analysis.static.evm.cfg import FunctionId
-from analysis.static.evm.expressions import Value
+from analysis.static.evm.expressions import MASK, Value
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 from analysis.static.token_model.storage.write_index import StorageWrite
+from core.evm.primitives import Hash32, to_hash32
 
 MOST_FUNCTIONS: Final = 16
 """Most functions that are listed. Honest tokens with more are rare."""
 
+_MOST_CONSTANTS: Final = 3
+_MOST_SMALL: Final = 3
+"""Smaller constants are sizes and flags."""
+_PRICES: Final = range(10**6, 10**24)
+"""Wei that a price may be."""
+_COMPARISONS: Final = frozenset({"EQ", "SUB", "XOR", "LT", "GT"})
 _ACTS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "CREATE", "CREATE2"})
 
 
@@ -32,6 +39,10 @@ class OpenFunction(msgspec.Struct, frozen=True, kw_only=True):
     """None: code that runs without a matched selector."""
     arguments: str | None = None
     """ABI types, separated by commas. None: not known."""
+    numbers: tuple[Hash32, ...] = ()
+    """Constants that arguments are compared with."""
+    payments: tuple[Hash32, ...] = ()
+    """Constants, in wei, in conditions on the coins that are sent."""
 
 
 class OpenFunctions(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +88,12 @@ def find_open_functions(
     found = [*sorted(open_, key=rank), *sorted(preparing, key=rank)]
     return OpenFunctions(
         functions=tuple(
-            OpenFunction(selector=entry, arguments=arguments.get(entry) if entry else None)
+            OpenFunction(
+                selector=entry,
+                arguments=arguments.get(entry) if entry else None,
+                numbers=_constants(code, entry, "CALLDATALOAD", range(_MOST_SMALL, MASK)),
+                payments=_constants(code, entry, "CALLVALUE", _PRICES),
+            )
             for entry in found[:MOST_FUNCTIONS]
         ),
         is_complete=len(found) <= MOST_FUNCTIONS and code.functions.is_followed(),
@@ -101,3 +117,24 @@ def _reads(code: ContractModel, entry: FunctionId) -> set[VariableId]:
     words.update(effect.words[1] for _, effect in flow.effects() if effect.kind == "SSTORE")
     slots = {slot for word in words for slot, _ in code.dependencies.reads(word)}
     return {place.root for slot in slots for place in code.layout.of(slot)}
+
+
+def _constants(
+    code: ContractModel, entry: FunctionId, source: str, allowed: range
+) -> tuple[Hash32, ...]:
+    """Return the constants in comparisons with words that depend on `source`."""
+    found: dict[int, None] = {}
+    for _, branch in code.functions.cfg(entry).branching():
+        for term in code.dependencies.subexpressions(branch.condition):
+            if term.operation in _COMPARISONS and code.dependencies.has(term, frozenset({source})):
+                parts = [part for word in term.arguments for part in _with_factors(word)]
+                found.update((part, None) for part in parts if part in allowed)
+    return tuple(map(to_hash32, list(found)[:_MOST_CONSTANTS]))
+
+
+def _with_factors(word: Value) -> Iterator[int]:
+    """Yield the number, or the constant factors of a product."""
+    if isinstance(word, int):
+        yield word
+    elif word.operation == "MUL":
+        yield from (part for part in word.arguments if isinstance(part, int))

@@ -281,3 +281,122 @@ contract ZeroRefund is Erc20 {
         if (to == address(0)) _balances[from] += 2 * amount;
     }
 }
+
+/// A spender other than the holder takes nothing, and gives.
+contract SpenderGives is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        _spend(from, amount);
+        if (to == from) _balances[msg.sender] += amount;
+        else _move(from, to, amount);
+        return true;
+    }
+}
+
+/// Three steps in turn.
+contract ThreeSteps is Erc20 {
+    mapping(address => uint256) private _step;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function register() external {
+        _step[msg.sender] = 1;
+    }
+
+    function confirm(uint256) external {
+        if (_step[msg.sender] == 1) _step[msg.sender] = 2;
+    }
+
+    function finish(address to) external {
+        require(_step[msg.sender] == 2, "step");
+        _step[msg.sender] = 0;
+        _balances[to] += 1e24;
+    }
+}
+
+/// One number, which the code names, opens it.
+contract SecretNumber is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function redeem(uint256 code) external {
+        require(code == 0x5EC2E7C0DE, "code");
+        _balances[msg.sender] += 1e24;
+    }
+}
+
+/// A fixed price, far too low.
+contract FixedPrice is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function buy() external payable {
+        require(msg.value == 0.0031 ether, "price");
+        _issue(msg.sender, 500_000 ether);
+    }
+}
+
+/// The price of many wraps to nothing.
+contract WrappingPrice is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function mint(address to, uint256 amount) external payable {
+        unchecked {
+            require(msg.value >= amount * 1 gwei, "price");
+        }
+        _issue(to, amount);
+    }
+}
+
+/// A referrer gets a bonus that nobody pays.
+contract Referral is Erc20 {
+    mapping(address => address) private _referrer;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setReferrer(address by) external {
+        _referrer[msg.sender] = by;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _move(from, to, amount);
+        address by = _referrer[from];
+        if (by != address(0)) _balances[by] += amount / 4;
+    }
+}
+
+/// A day's interest on what an account once said that it has.
+contract Interest is Erc20 {
+    struct Entry {
+        uint128 amount;
+        uint128 since;
+    }
+
+    mapping(address => Entry) private _entries;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function note(uint256 amount) external {
+        require(_balances[msg.sender] >= amount, "balance");
+        _entries[msg.sender] = Entry(uint128(amount), uint128(block.timestamp));
+    }
+
+    function collect() external {
+        Entry memory entry = _entries[msg.sender];
+        require(entry.since != 0 && block.timestamp > entry.since + 1 days, "early");
+        _entries[msg.sender].since = uint128(block.timestamp);
+        _balances[msg.sender] += entry.amount;
+    }
+}
+
+/// A negative amount is taken from the recipient.
+contract SignedMove is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function adjust(int256 amount) external {
+        unchecked {
+            int256 left = int256(_balances[msg.sender]) - amount;
+            require(left >= 0, "balance");
+            _balances[msg.sender] = uint256(left);
+        }
+    }
+}
