@@ -19,6 +19,7 @@ from analysis.simulation.simulate_v1 import NotSimulated, Passed
 from analysis.token import timebomb_status
 from analysis.token.burned_supply import Burned
 from analysis.token.contract_clock import ContractClock
+from analysis.token.creation_findings import DeploymentFindings
 from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
@@ -77,6 +78,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     creates_balances: bool | None = None
     balances_can_be_created: bool | None = None
     """None: not simulated yet, or not every open function was probed."""
+    creation: DeploymentFindings | None = None
+    """None: not known."""
     powers: tuple[Power, ...] = ()
     are_powers_known: bool | None = None
     """None: the code was not analysed."""
@@ -165,6 +168,8 @@ def _scan_findings(facts: Facts) -> ScanFindings:
         unproved_custody=facts.custody.is_unproved if facts.custody else None,
         creates_balances=_creates_unseen(facts),
         balances_can_be_created=facts.balances_can_be_created,
+        hidden_creation=facts.creation.is_hidden if facts.creation else None,
+        unexplained_creation=facts.creation.is_unexplained if facts.creation else None,
         liquidity_risk=facts.liquidity_risk,
     )
 

@@ -1,8 +1,9 @@
 """Chain context: what all analyses of one chain are given; frozen, but for what its parts learn."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 
 import msgspec
+from cachetools import LRUCache
 
 from analysis.external.connect import ExternalServices
 from analysis.pipeline.chain_memory import ChainMemory
@@ -14,9 +15,12 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.result_cache import StaticResultCache
+from analysis.token.creation_findings import DeploymentFindings
 from config.facts.chain import Chain
 from config.settings import AnalysisSettings
-from core.evm.primitives import BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
+
+_MOST_CREATIONS = 4_096
 
 
 class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +41,10 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     observe_stage: StageObserver | None = None
     """None: stages are not timed."""
     memory: ChainMemory = msgspec.field(default_factory=ChainMemory)
+    creations: MutableMapping[Address, DeploymentFindings] = msgspec.field(
+        default_factory=lambda: LRUCache(_MOST_CREATIONS)
+    )
+    """Findings on creations in final blocks, by token, of those analysed last."""
     is_replayable: bool = False
     """True if the node's answers alone must determine the analysis: reads are sent one by one,
     without time limits."""

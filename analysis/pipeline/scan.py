@@ -9,7 +9,8 @@
 
 More round trips are needed if the node packs no reads or simulates nothing, if a read needs much
 gas, for an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees,
-and for the owner's sale where sales are refused. Liquidity holders take two for a pair and three or
+for the owner's sale where sales are refused, and for a creation that is not that of the first mint,
+or left more than its events explain. Liquidity holders take two for a pair and three or
 four for positions, in parallel with the second and third; a pool of unknown age takes one more.
 """
 
@@ -27,6 +28,7 @@ _READ: Final = ("conditions", "hooks", "owner slots", "clock", "caps", "parties"
 
 STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(name="index", run=TokenScan.read_index),
+    Stage(name="first mint", run=TokenScan.find_mint, needs=("index",), reads_node=True),
     Stage(name="first round", run=TokenScan.read_first_round, needs=("index",), reads_node=True),
     Stage(name="pools", run=TokenScan.value_pools, needs=("first round",)),
     Stage(name="code", run=TokenScan.analyse_code, needs=("first round",)),
@@ -41,6 +43,12 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(name="caps", run=TokenScan.read_caps, needs=_PLANNED, reads_node=True),
     Stage(name="parties", run=TokenScan.read_parties, needs=_PLANNED, reads_node=True),
     Stage(name="issuer", run=TokenScan.read_issuer, needs=_PLANNED, reads_node=True),
+    Stage(
+        name="creating",
+        run=TokenScan.read_creating,
+        needs=("first mint", *_PLANNED),
+        reads_node=True,
+    ),
     Stage(name="first report", run=TokenScan.report_first, needs=_READ),
     Stage(
         name="power holders",
@@ -67,6 +75,12 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
         reads_node=True,
     ),
     Stage(
+        name="creation state",
+        run=TokenScan.explain_creation,
+        needs=("creating", "first report"),
+        reads_node=True,
+    ),
+    Stage(
         name="liquidity",
         run=TokenScan.weigh_liquidity,
         needs=_PLANNED,
@@ -81,6 +95,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
             "owner's sale",
             "thefts",
             "creation",
+            "creation state",
             "liquidity",
             "sources",
             "prices",

@@ -19,6 +19,7 @@ from analysis.pipeline.condition_reads import (
     state_words,
     with_hook_fees,
 )
+from analysis.pipeline.creation_round import explain_creation, find_place
 from analysis.pipeline.external_valuation import ExternalValuation, appraise, appraised
 from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
@@ -36,7 +37,7 @@ from analysis.pipeline.record_round import (
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
-from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.indexed_facts import IndexedFacts, MinedTransaction
 from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.conditions import condition_check
 from analysis.scenarios.conditions.condition_check import (
@@ -64,6 +65,8 @@ from analysis.token.cap_evaluation import (
     storage_evidence,
     with_caps,
 )
+from analysis.token.creation_findings import DeploymentFindings
+from analysis.token.creation_state import CreatingTransaction, read_creating
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.live_setters import LiveSetters, slots_of
@@ -96,6 +99,13 @@ class TokenScan:
     """Deleted after the first round: rows of very many pools take much memory."""
     no_wallet_at_s: int | None
     indexed_record: IndexedRecord | None
+    indexed_creation: MinedTransaction | None
+    creation_place: MinedTransaction | None
+    """The indexed creation, else the first mint. None: not needed, or not found."""
+    creating: CreatingTransaction | None
+    """Probable creation. None: not needed, or not found."""
+    creation_findings: DeploymentFindings | None
+    """None: not known."""
     first_round: FirstRound
     state: MarketState
     code: DeployedCode
@@ -147,6 +157,20 @@ class TokenScan:
         anchors = (anchor.address for anchor in context.chain.anchors)
         quotes = [anchor for anchor in anchors if anchor != self.token]
         self.known = await context.index.known(context.chain, self.token, quotes, self.newest)
+        self.indexed_creation = self.known.first_transaction
+
+    async def find_mint(self) -> None:
+        """Find the first mint, which is probably in the creation, where that is not indexed."""
+        self.creation_place = await find_place(
+            self.context, self.token, self.indexed_creation, self.newest
+        )
+
+    async def read_creating(self) -> None:
+        """Read the transaction that probably created the token."""
+        place = self.creation_place
+        self.creating = (
+            None if place is None else await read_creating(self.context.node, self.token, place)
+        )
 
     async def read_first_round(self) -> None:
         """Read everything that needs only the token's address. Raises TokenRefusedError."""
@@ -385,6 +409,12 @@ class TokenScan:
             codes=self.first_round.codes,
         )
 
+    async def explain_creation(self) -> None:
+        """Compare what the creation left behind with its events."""
+        self.creation_findings = await explain_creation(
+            self.context, self.first_round, self.token, self.creating
+        )
+
     async def weigh_liquidity(self) -> None:
         """Find the holders of the liquidity, where the deployment or the track record needs them;
         for the latter also the age."""
@@ -416,6 +446,7 @@ class TokenScan:
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
             *self.creation.evidence,
             *self.liquidity.evidence,
+            *(() if self.creation_findings is None else (self.creation_findings.evidence,)),
         )
         record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
@@ -441,6 +472,7 @@ class TokenScan:
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             creates_balances=self.code.hints.creates_balances,
             balances_can_be_created=self.creation.value,
+            creation=self.creation_findings,
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,

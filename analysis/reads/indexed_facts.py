@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from config.facts.chain import Chain
-from core.evm.primitives import Address, BlockRef, RawAmount
+from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
 from core.report.rows import LaunchRow, PoolRow
 from core.report.track_record import IndexedRecord
 
@@ -30,6 +30,13 @@ class TransferHistory(msgspec.Struct, frozen=True, kw_only=True):
         return "all" if self.is_whole else "some"
 
 
+class MinedTransaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction and the height of its block."""
+
+    tx_hash: Hash32
+    block_number: int
+
+
 class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One token's rows."""
 
@@ -47,10 +54,22 @@ class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Source of the holders' amounts."""
     creator: Address | None = None
     """Sender of the transaction that created the token, once that was final. None: not known."""
+    creation: MinedTransaction | None = None
+    """The transaction that created the token. None: not known."""
     no_wallet_at_s: int | None = None
     """Unix seconds of the last transfer check, if it found no wallet to check with."""
     record: IndexedRecord | None = None
     """Real trades of the token. None: the token is not tracked."""
+
+    @property
+    def first_transaction(self) -> MinedTransaction | None:
+        """Return the creation, or else the launch that announced the token. None: not indexed."""
+        launched = (
+            MinedTransaction(tx_hash=launch.tx_hash, block_number=launch.block_number)
+            for launch in self.launches
+            if launch.tx_hash is not None
+        )
+        return self.creation or next(launched, None)
 
 
 class IndexedEvent(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -40,3 +40,5 @@ class NodeCapabilities:
         """eth_simulateV1."""
         self.traces = Capability(now_s)
         """debug_traceCall with state and block overrides, and its tracers."""
+        self.creation_traces = Capability(now_s)
+        """debug_traceTransaction of the transaction that created a token."""

@@ -56,13 +56,16 @@ class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
     contract_address: str | None = None
 
 
-async def find_creation(node: Node, token: Address, *, final: int) -> ContractCreation | None:
+async def find_creation(
+    node: Node, token: Address, *, final: int, is_near: bool = False
+) -> ContractCreation | None:
     """Find the block by a search over heights. None: no code yet in `final`, the newest final
     block.
 
-    Raises UpstreamError, also where the node has no state of old blocks.
+    `is_near`: there is code in `final`, probably for a few blocks, so those are read first. Raises
+    UpstreamError, also where the node has no state of old blocks.
     """
-    number = await _find_block(node, token, final=final)
+    number = await _find_block(node, token, final=final, is_near=is_near)
     if number is None:
         return None
     (answer,) = await node.batch([RpcRequest("eth_getBlockReceipts", (hex(number),))])
@@ -95,10 +98,12 @@ async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> ContractCr
     return None if made is None else _creation(made, number)
 
 
-async def _find_block(node: Node, token: Address, *, final: int) -> int | None:
+async def _find_block(node: Node, token: Address, *, final: int, is_near: bool) -> int | None:
     """Return the first block with code. None: there is no code at `final`."""
     without, with_code = -1, final
-    if not (await _have_code(node, token, [final]))[0]:
+    if is_near:
+        without, with_code = await _look_near(node, token, final)
+    elif not (await _have_code(node, token, [final]))[0]:
         return None
     while with_code - without > 1:
         between = with_code - without - 1
@@ -110,6 +115,25 @@ async def _find_block(node: Node, token: Address, *, final: int) -> int | None:
                 break
             without = height
     return with_code
+
+
+async def _look_near(node: Node, token: Address, final: int) -> tuple[int, int]:
+    """Return a height without code, -1 if none is known, and one with code.
+
+    Heights are ever larger steps back from `final`, as far as the node has the states.
+    """
+    heights = [final - 2**at for at in range(_AT_ONCE) if 2**at <= final]
+    answers = await node.batch(
+        [RpcRequest("eth_getCode", (token, hex(height))) for height in heights]
+    )
+    with_code = final
+    for height, answer in zip(heights, answers, strict=True):
+        if isinstance(answer, RpcFault):
+            break
+        if not read_code(answer):
+            return height, with_code
+        with_code = height
+    return -1, with_code
 
 
 async def _have_code(node: Node, token: Address, heights: Sequence[int]) -> list[bool]:

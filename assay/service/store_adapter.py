@@ -8,6 +8,7 @@ from analysis.market.venues.state.pool_bounds import MOST_SWEPT
 from analysis.reads.indexed_facts import (
     IndexedEvent,
     IndexedFacts,
+    MinedTransaction,
     NoFactsIndex,
     PoolEvents,
     TransferHistory,
@@ -27,7 +28,7 @@ from sql.chain.liquidity_events import StoredEvent, read_pool_events
 from sql.chain.pool_tables import list_coverage, list_other_pools, list_pools
 from sql.engine.database import Reader
 from sql.engine.store import Store
-from sql.engine.table_rows import CoverageRow
+from sql.engine.table_rows import CoverageRow, CreatorRow
 from sql.reports.indexed_record import read_indexed_record
 from sql.reports.report_tables import find_walletless_check, read_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
@@ -172,6 +173,7 @@ class ReportStore:
                 holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
                 past=_read_past(reader, chain.id, token),
                 creator=None if made is None else made.creator,
+                creation=_creation(made),
                 no_wallet_at_s=find_walletless_check(reader, chain_id=chain.id, token=token),
                 record=read_indexed_record(
                     reader,
@@ -207,6 +209,12 @@ class TradeHistory(NoFactsIndex):
                 per_day=self._settings.established_sellers_per_day,
             )
         return IndexedFacts(record=record)
+
+
+def _creation(made: CreatorRow | None) -> MinedTransaction | None:
+    if made is None or made.tx_hash is None:
+        return None
+    return MinedTransaction(tx_hash=made.tx_hash, block_number=made.block_number)
 
 
 def _as_answered(event: StoredEvent) -> IndexedEvent:

@@ -161,10 +161,16 @@ _COMBINED: Final[Mapping[str, str]] = {
         "A pool among [`dex`](../field/dex.md) holds more than `analysis.min_liquidity_usd`. The "
         "flag fires where none does."
     ),
+    "disguised_code": (
+        "The transaction that created the token gave a balance without a Transfer event, or an "
+        "allowance without an Approval event. Unknown where that transaction was not found, or the "
+        "node cannot repeat it. See [Creation](../understand/creation.md)."
+    ),
     "unproved_code": (
-        "A store may lower a balance or set an allowance without proof of the holder's consent, or "
-        "a function that is no known mint adds to a balance. It is unknown where the code was not "
-        "followed to its end. See [Static analysis](../understand/static-analysis.md)."
+        "A store may lower a balance or set an allowance without proof of the holder's consent, a "
+        "function that is no known mint adds to a balance, or the creation wrote storage words "
+        "that no known key explains. It is unknown where the code was not followed to its end. See "
+        "[Static analysis](../understand/static-analysis.md)."
     ),
     "liquidity_can_leave": (
         "Of the three deepest pools, who holds the LP tokens or positions. Of a pool younger than "

@@ -24,6 +24,7 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Understand": (
         *("understand/verdict", "understand/blind-spots", "understand/static-analysis"),
+        "understand/creation",
         "understand/venues",
         *("understand/accuracy-ledger", "understand/track-record", "understand/noticing"),
         *("understand/architecture",),

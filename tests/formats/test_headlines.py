@@ -21,11 +21,11 @@ from tests.harness.chain.transactions import Chain
 
 MIN_LIQUIDITY_USD = 100.0
 
-CLEAN = "Nothing tested stands against it; 2 of 40 checks have no answer"
+CLEAN = "Nothing tested stands against it; 2 of 41 checks have no answer"
 NOT_LOCKED = "You can buy and sell it, but * can withdraw 100 % of its liquidity"
 NO_LIQUIDITY_KNOWN = "it is not known who can withdraw its liquidity"
 UNKNOWN_V4 = (
-    f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 40 checks have no answer"
+    f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 41 checks have no answer"
 )
 UNSELLABLE = "You can buy it, but you cannot sell it"
 TAXED_3 = (
@@ -65,7 +65,7 @@ HEADLINES = {
     "proxy_1967": REPLACEABLE,
     "proxy_beacon": REPLACEABLE,
     "timebomb_constant": "Nothing tested stands against it before 1 January 2100, a date in its "
-    "code; 2 of 40 checks have no answer",
+    "code; 2 of 41 checks have no answer",
     "timebomb_stored": "Sales that pass today are refused after 30 days, by a deadline on *; the "
     "owner can move that date",
     "bypass_universal": "Anybody can take tokens out of your wallet without approval",
@@ -107,10 +107,10 @@ HEADLINES = {
 }
 LAUNCHED = {
     "curve": "No trade was tested, as it still trades on the curve of demo-curve; otherwise "
-    "nothing tested stands against it; 13 of 40 checks have no answer",
+    "nothing tested stands against it; 13 of 41 checks have no answer",
     "curve_fresh": "Nobody has bought it yet on the curve of demo-curve; no trade was tested",
     "curve_sold_out": "It was launched on demo-curve and has no pool now; no trade was tested",
-    "graduated": "Nothing tested stands against it; 3 of 40 checks have no answer",
+    "graduated": "Nothing tested stands against it; 3 of 41 checks have no answer",
     "seeded": CLEAN,
 }
 """Headlines of all tokens of the demo's launch platforms."""

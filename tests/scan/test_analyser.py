@@ -48,7 +48,7 @@ class Gated:
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         methods = [request.method for request in requests]
-        self.heads_asked += methods.count("eth_getBlockByNumber")
+        self.heads_asked += sum(request.params[:1] == ("latest",) for request in requests)
         if self.is_cut:
             raise UpstreamError(service="node", reason="cut off")
         if self._method in methods:

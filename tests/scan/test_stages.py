@@ -24,9 +24,10 @@ def step(name: str, *, fails: bool = False) -> Callable[[Log], Awaitable[None]]:
 def test_an_analysis_takes_three_round_trips() -> None:
     trips = round_trips(STAGES)
     assert [f"{at}: {', '.join(names)}" for at, names in trips.items()] == [
-        "1: first round",
-        "2: buys, conditions, hooks, owner slots, clock, caps, parties, issuer, liquidity",
-        "3: power holders, sales, thefts",
+        "1: first mint, first round",
+        "2: buys, conditions, hooks, owner slots, clock, caps, parties, issuer, creating, "
+        "liquidity",
+        "3: power holders, sales, thefts, creation, creation state",
     ]
 
 

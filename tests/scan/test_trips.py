@@ -26,7 +26,7 @@ PROXIES = ("proxy_1967", "proxy_beacon", "clone_1167")
 
 
 def counted(context: ChainContext, *, pools: int = 5) -> tuple[ChainContext, CountingNode]:
-    node = CountingNode(context.node)
+    node = CountingNode(context.node, delay_s=0.6)
     cold = ChainContext(
         chain=context.chain,
         node=node,
@@ -53,6 +53,7 @@ async def test_who_holds_the_liquidity_is_asked_beside_the_trades(
 
 @pytest.mark.parametrize("key", ["honest", "mintable", "timebomb_stored", *PROXIES])
 async def test_ten_pools_take_three_trips(chain: Chain, context: ChainContext, key: str) -> None:
+    """The creation of a proxy that is started later is searched, in five trips more."""
     token = chain.world.token(key)
     seed_nine_more(chain, token)
     cold, node = counted(context)
@@ -60,7 +61,7 @@ async def test_ten_pools_take_three_trips(chain: Chain, context: ChainContext, k
     assert report.pools is not None
     assert len(report.pools) == 10
     assert sum(pool.buy == "passed" for pool in report.pools) >= 5
-    assert node.trips <= MOST_TRIPS
+    assert node.trips <= MOST_TRIPS + (5 if key in PROXIES else 0)
     assert node.calls <= MOST_CALLS
 
 
@@ -86,7 +87,7 @@ async def test_what_is_gone_with_the_head_takes_one_trip_more(
             chain.mine()
             return [header, *(await super().batch(requests))[1:]]
 
-    node = Moving(context.node)
+    node = Moving(context.node, delay_s=0.6)
     moving, _ = counted(context)
     moving = msgspec.structs.replace(moving, node=node)
     head = chain.node.head_number()

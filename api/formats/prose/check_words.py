@@ -168,6 +168,11 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         "it is not known whether somebody has powers over trades that no other check names",
         "nobody has powers over trades that no other check names",
     ),
+    "disguised_code": CheckWords(
+        "its creation hid balances or allowances from the events",
+        "it is not known whether its creation hid balances or allowances",
+        "all balances and allowances of its creation have events",
+    ),
     "unproved_code": CheckWords(
         "the code can move or approve tokens and is not proved to ask their holder",
         "it is not proved that tokens move only when their holder agrees",

@@ -18,7 +18,7 @@ _MOST_CLAUSES: Final = 2
 
 _DANGERS: Final = (
     *("balances_can_be_created", "funds_can_be_drained", "allowance_bypass"),
-    *("owner_can_change_balance", "high_tax"),
+    *("disguised_code", "owner_can_change_balance", "high_tax"),
     *("sell_blocked_later", "sell_tax_rises", "sell_blocked_after_others", "sell_depends_on_size"),
     *("sell_depends_on_conditions", "dominant_pool_unsellable", "transfer_failed"),
     "view_function_modifies_state",

@@ -179,9 +179,10 @@ def large_holders(report: Report, custodians: Collection[Address]) -> tuple[Hold
 
 
 def _unproved_code(inputs: CheckInput) -> bool | None:
-    """True if custody is not proved, or a function that is no known mint creates balances."""
+    """True if custody is not proved, an unknown mint exists, or the creation left unexplained
+    words."""
     scan = inputs.report.scan
-    return either(scan.unproved_custody, scan.creates_balances)
+    return either(scan.unproved_custody, scan.creates_balances, scan.unexplained_creation is True)
 
 
 def _holder_concentration(inputs: CheckInput) -> bool | None:
@@ -219,6 +220,13 @@ _LIQUIDITY_LABELS: Final[dict[str | None, str]] = {
 }
 _LIQUIDITY_LABEL: Final = (
     "Half of the liquidity can leave at one holder's will, or is young and not locked"
+)
+
+DISGUISED_CODE = SummaryCheck(
+    key="disguised_code",
+    label="Hidden balances or allowances from its creation",
+    severity="danger",
+    value=lambda inputs: inputs.report.scan.hidden_creation,
 )
 
 LIQUIDITY_CAN_LEAVE = SummaryCheck(
@@ -275,6 +283,7 @@ COMBINED: tuple[SummaryCheck, ...] = (
         severity="warning",
         value=_creator_holds_supply,
     ),
+    DISGUISED_CODE,
     SummaryCheck(
         key="unproved_code",
         label="Code is not proved to keep tokens with their holders",
@@ -303,7 +312,8 @@ _ORDER = (
     *("allowance_bypass", "funds_can_be_drained", "owner_can_change_balance", "transfer_failed"),
     *("view_function_modifies_state", "high_tax", "sell_blocked_later", "sell_tax_rises"),
     *("sell_blocked_after_others", "sell_depends_on_size", "sell_depends_on_conditions"),
-    *("dominant_pool_unsellable", "access_restrictions", "transfer_restrictions"),
+    *("dominant_pool_unsellable", DISGUISED_CODE.key),
+    *("access_restrictions", "transfer_restrictions"),
     *("pause_status_can_be_modified", "trading_cooldown", "mint_or_burn_function"),
     *("tax_can_be_modified", "elevated_tax", "timebomb", "is_proxy"),
     *("trading_cap_can_be_modified", "position_cap_can_be_modified", "ownership_not_renounced"),

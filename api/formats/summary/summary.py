@@ -9,6 +9,7 @@ from api.formats.native.shapes import NativeFeatures, Pool, figure, settled
 from api.formats.shape_building import Shape
 from api.formats.summary.flags import (
     CATALOGUE,
+    DISGUISED_CODE,
     HIGH_TAX,
     HIGHLIGHTS,
     LIQUIDITY_CAN_LEAVE,
@@ -304,6 +305,8 @@ def _unanswered_dangers(
         dangers -= {HIGH_TAX.key, *reasons}
     if report.scan.liquidity_risk is None:
         dangers.discard(LIQUIDITY_CAN_LEAVE.key)
+    if report.scan.hidden_creation is None:
+        dangers.discard(DISGUISED_CODE.key)
     return any(flag.value is None and flag.key in dangers for flag in flags)
 
 

@@ -155,6 +155,7 @@ _BASES: Final[dict[str, str]] = {
     "creator_holds_supply": "The creator's balance was read at this block",
     "has_enough_liquidity": "The pools' reserves were read at this block",
     "ownership_not_renounced": "The owner getters and the slots compared with callers were read",
+    "disguised_code": "The creation was repeated, and its storage compared with its events",
     "is_open_source": "A service that publishes sources was asked",
 }
 """Check -> basis of its answer where no place in the code and no simulation proves it."""
@@ -162,6 +163,7 @@ _BASES: Final[dict[str, str]] = {
 
 _FIELDS: Final = {
     "transfer_failed": "transfer_success",
+    "disguised_code": "hidden_creation",
     "ownership_not_renounced": "ownership_renounced",
     "access_restrictions": "has_blacklist_or_whitelist",
     "creator_holds_supply": "creator_percent",

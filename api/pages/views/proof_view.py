@@ -173,7 +173,12 @@ _TITLES: Final = {
 
 def proofs_of(key: str, rendered: RenderedReport) -> tuple[ProofShown, ...]:
     """Build the evidence of a check. Empty: the report has none."""
-    return (*_of_simulations(key, rendered), *_of_code(key, rendered), *_open(key, rendered))
+    return (
+        *_of_simulations(key, rendered),
+        *_of_code(key, rendered),
+        *_open(key, rendered),
+        *_of_creation(key, rendered),
+    )
 
 
 def _of_code(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
@@ -267,6 +272,53 @@ def _call(call: CallProof, step: str) -> CallShown:
         ok=call.ok,
         reason=quoted(call.reason) if call.reason else "",
     )
+
+
+class _Hidden(msgspec.Struct, frozen=True):
+    kind: str
+    account: Address
+    slot: Hash32
+    amount_raw: str
+    spender: Address | None = None
+
+
+class _Unexplained(msgspec.Struct, frozen=True):
+    slot: Hash32
+    value: Hash32
+
+
+class _Creation(msgspec.Struct, frozen=True):
+    block_number: int
+    hidden: tuple[_Hidden, ...] = ()
+    unexplained: tuple[_Unexplained, ...] = ()
+
+
+def _of_creation(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
+    """Yield what the creation left behind without an event, or without a known key."""
+    found = rendered.proofs.body("hidden_creation", _Creation)
+    if found is None:
+        return
+    if key == "disguised_code" and found.hidden:
+        yield ProofShown(
+            title=f"Left by the creation in block {found.block_number}, without an event",
+            slots=tuple(SlotShown(slot=one.slot, value=None) for one in found.hidden),
+            conditions=tuple(map(_hidden, found.hidden[:_MOST_CALLS])),
+        )
+    if key == "unproved_code" and found.unexplained:
+        yield ProofShown(
+            title=f"Left by the creation in block {found.block_number}, at places of unknown keys",
+            slots=tuple(
+                SlotShown(slot=one.slot, value=one.value)
+                for one in found.unexplained[:_MOST_PLACES]
+            ),
+        )
+
+
+def _hidden(one: _Hidden) -> str:
+    account = checksum(one.account)
+    if one.spender is None:
+        return f"balance of {account}: {one.amount_raw}"
+    return f"allowance of {account} for {checksum(one.spender)}: {one.amount_raw}"
 
 
 class _OpenWrite(msgspec.Struct, frozen=True):

@@ -139,3 +139,19 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             check=Check(severity="danger", label="Anybody can create balances"),
         ),
     ] = None
+    hidden_creation: Annotated[
+        bool | None,
+        _field(
+            meaning="The creation gave a balance without a Transfer event, or an allowance without "
+            "an Approval event. Shown by the check `disguised_code`.",
+            null="the creating transaction was not found, or the node cannot repeat it",
+        ),
+    ] = None
+    unexplained_creation: Annotated[
+        bool | None,
+        _field(
+            meaning="The creation wrote storage words that no known key leads to, or gave more "
+            "than the supply. Shown by the check `unproved_code`.",
+            null="the creating transaction was not found, or the node cannot repeat it",
+        ),
+    ] = None

@@ -117,7 +117,7 @@ def make_static(*, everything: bool = False, **changes: Any) -> StaticFindings:
 def make_scan(**changes: Any) -> ScanFindings:
     """Make checks that are all settled as false, with the named changes."""
     checks = [key for key, field in fields_of(ScanFindings).items() if field.check]
-    proofs = ("unproved_custody", "creates_balances")
+    proofs = ("unproved_custody", "creates_balances", "hidden_creation", "unexplained_creation")
     return ScanFindings(**{**dict.fromkeys((*checks, *proofs), False), **changes})
 
 

@@ -182,4 +182,4 @@ def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
 
 
 MOST_TRIPS = 3
-MOST_CALLS = 85
+MOST_CALLS = 95

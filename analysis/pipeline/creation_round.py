@@ -1,0 +1,68 @@
+"""Explains the state that a token's creation left behind. The result is final, so it is kept."""
+
+from collections.abc import Iterator
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
+from analysis.reads.indexed_facts import MinedTransaction
+from analysis.token.creation_check import check_creation, parties_of
+from analysis.token.creation_findings import DeploymentFindings
+from analysis.token.creation_keys import search_space
+from analysis.token.creation_state import (
+    CreatingTransaction,
+    CreationState,
+    find_mint,
+    read_creation_state,
+)
+from config.burn import BURN_ADDRESSES
+from core.evm.primitives import Address, BlockRef
+
+
+async def find_place(
+    context: ChainContext, token: Address, indexed: MinedTransaction | None, newest: BlockRef | None
+) -> MinedTransaction | None:
+    """Return the indexed creation, else the first mint. None: not needed, or not found."""
+    if context.is_replayable or token in context.creations:
+        return None
+    to_block = None if newest is None else newest.number
+    return indexed or await find_mint(context.node, token, to_block=to_block)
+
+
+async def explain_creation(
+    context: ChainContext, first_round: FirstRound, token: Address, made: CreatingTransaction | None
+) -> DeploymentFindings | None:
+    """Return what the creation gave unseen. None: not known.
+
+    An analysis that must be replayable on one block reads no other blocks.
+    """
+    block = first_round.pin
+    if context.is_replayable or token in context.creations:
+        return context.creations.get(token)
+    state = await read_creation_state(context.node, context.capabilities, token, made, block=block)
+    if state is None:
+        return None
+    space = search_space(
+        (state.sender, token, *parties_of(state.logs), *first_round.owners),
+        state.input,
+        known=_accounts(context, first_round, state),
+        runtime=first_round.codes,
+        others=state.codes,
+        words=state.words,
+    )
+    found = await check_creation(
+        context.node, token, state, space, reader=context.reader(block.hash), block=block
+    )
+    if found is not None and found.block_number <= block.number - context.chain.finality_blocks:
+        context.creations[token] = found
+    return found
+
+
+def _accounts(
+    context: ChainContext, first_round: FirstRound, state: CreationState
+) -> Iterator[Address]:
+    """Yield accounts that a constructor may have written about, the likely first."""
+    yield from (*state.touched, *state.nearby, *BURN_ADDRESSES)
+    yield from (each for dex in context.chain.dexes for each in (dex.router, dex.factory) if each)
+    yield from (pool.holder for pool, answer in first_round.states if answer is not None)
+    yield from (anchor.address for anchor in context.chain.anchors)
+    yield from (holder.address for holder in first_round.holders)

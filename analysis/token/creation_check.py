@@ -1,0 +1,294 @@
+"""Checks that a token's events explain the balances and allowances that its creation left behind.
+
+A balance needs a Transfer event and an allowance an Approval event of the creation. A constructor
+is not in the runtime code, so what it gave unseen is found nowhere else.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.node import Node
+from analysis.token.creation_findings import DeploymentFindings, HiddenAmount, UnexplainedWord
+from analysis.token.creation_keys import Entry, NamedWords, SearchSpace, name_words
+from analysis.token.creation_state import (
+    TRANSFER,
+    CreationState,
+    EventLog,
+    read_preimages,
+    read_with_words,
+)
+from config.burn import BURN_ADDRESSES
+from core.errors import UpstreamError
+from core.evm.abi import call_data, topic_of
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, low_address, to_hash32
+
+_APPROVAL: Final = topic_of("Approval(address,address,uint256)")
+_PARTIES: Final = 2
+_WORD_CHARS: Final = 64
+_MOST_ASKED: Final = 64
+"""Accounts, and pairs of accounts, that getters are called with."""
+_ROUNDING: Final = 1_000_000
+"""A difference of a millionth is rounding, and an amount of a millionth of the largest is none."""
+
+
+class _Events(msgspec.Struct, frozen=True, kw_only=True):
+    credited: Mapping[Address, int]
+    """Amounts by account: what the events give, less what they take."""
+    minted: int
+    """Sum of the mint events."""
+    approved: Mapping[tuple[Address, Address], int]
+
+
+class _Questions(msgspec.Struct, frozen=True, kw_only=True):
+    """Getters to call on the words of the creation."""
+
+    balances: tuple[tuple[Address, Hash32], ...]
+    allowances: tuple[tuple[Address, Address, Hash32], ...]
+    needs_supply: bool
+
+
+async def check_creation(
+    node: Node,
+    token: Address,
+    state: CreationState,
+    space: SearchSpace,
+    *,
+    reader: BlockReader,
+    block: BlockRef,
+) -> DeploymentFindings | None:
+    """Explain every word of the creation. None: too many words are open, or the node failed."""
+    named = name_words(state.words, space)
+    if named.unknown:
+        hashed = await read_preimages(node, state)
+        named = name_words(state.words, space, hashed) if hashed else named
+    events = _read_events(state.logs)
+    questions = _questions(named, state, events)
+    if questions is None:
+        return None
+    try:
+        answers = await _ask(node, token, state, questions, block=block)
+        allowances = _hidden_allowances(questions, answers, events)
+        allowances = await _without_own(reader, token, state, allowances)
+    except (UpstreamError, msgspec.DecodeError):
+        return None
+    return _findings(
+        state,
+        named,
+        events,
+        answers,
+        balances=_hidden_balances(questions, answers, events),
+        allowances=allowances,
+    )
+
+
+# --- events ------------------------------------------------------------------------------------
+
+
+def parties_of(logs: Sequence[EventLog]) -> tuple[Address, ...]:
+    """Return the accounts that transfers and approvals name, each once."""
+    moves = (move for log in logs if (move := _read_move(log)) is not None)
+    return tuple(dict.fromkeys(each for _, one, other, _ in moves for each in (one, other)))
+
+
+def _read_move(log: EventLog) -> tuple[str, Address, Address, int] | None:
+    """Return topic, both accounts and amount, indexed or not. None: another event."""
+    if log.topics[:1] not in ((TRANSFER,), (_APPROVAL,)):
+        return None
+    data = log.data.removeprefix("0x")
+    parts = [topic.removeprefix("0x") for topic in log.topics[1:]]
+    parts += [data[at : at + _WORD_CHARS] for at in range(0, len(data), _WORD_CHARS)]
+    if len(parts) != _PARTIES + 1:
+        return None
+    one, other, amount = (int(part, 16) for part in parts)
+    return log.topics[0], low_address(one), low_address(other), amount
+
+
+def _read_events(logs: Sequence[EventLog]) -> _Events:
+    credited: dict[Address, int] = {}
+    approved: dict[tuple[Address, Address], int] = {}
+    minted = 0
+    for topic, one, other, amount in filter(None, map(_read_move, logs)):
+        if topic == _APPROVAL:
+            approved[one, other] = amount
+            continue
+        minted += amount if one == ZERO_ADDRESS else 0
+        credited[one] = credited.get(one, 0) - amount
+        credited[other] = credited.get(other, 0) + amount
+    credited.pop(ZERO_ADDRESS, None)
+    return _Events(credited=credited, minted=minted, approved=approved)
+
+
+# --- questions ---------------------------------------------------------------------------------
+
+
+def _questions(named: NamedWords, state: CreationState, events: _Events) -> _Questions | None:
+    """Return the getters to call: words that equal what the events give need none.
+
+    None: there are too many.
+    """
+    least = _least(named.entries, state, events)
+    balances: dict[Address, Hash32] = {}
+    allowances: dict[tuple[Address, Address], Hash32] = {}
+    for entry in named.entries:
+        word, accounts = state.words[entry.slot], entry.accounts
+        if word < least:
+            continue
+        if len(accounts) > 1:
+            pairs = [*pairwise(accounts)]
+            for pair in (*pairs, *((other, one) for one, other in pairs)):
+                if events.approved.get(pair) != word:
+                    allowances.setdefault(pair, entry.slot)
+        is_given = len(accounts) == 1 and events.credited.get(accounts[0]) == word
+        for account in () if is_given else accounts:
+            balances.setdefault(account, entry.slot)
+    questioned = {who: slot for who, slot in balances.items() if who not in BURN_ADDRESSES}
+    if len(questioned) + len(allowances) > _MOST_ASKED:
+        return None
+    counted = events.minted == 0 or events.minted in state.words.values()
+    return _Questions(
+        balances=tuple(questioned.items()),
+        allowances=tuple((*pair, slot) for pair, slot in allowances.items()),
+        needs_supply=bool(questioned) or not counted,
+    )
+
+
+def _least(entries: Sequence[Entry], state: CreationState, events: _Events) -> int:
+    """Return the smallest word that matters as an amount: words are amounts as they are, if one
+    equals what the events give."""
+    given = (
+        state.words[entry.slot]
+        for entry in entries
+        if len(entry.accounts) == 1
+        and events.credited.get(entry.accounts[0]) == state.words[entry.slot]
+    )
+    return max(given, default=0) // _ROUNDING
+
+
+class _Answers(msgspec.Struct, frozen=True, kw_only=True):
+    supply: int | None
+    balances: Mapping[Address, int]
+    allowances: Mapping[tuple[Address, Address], int]
+
+
+async def _ask(
+    node: Node, token: Address, state: CreationState, questions: _Questions, *, block: BlockRef
+) -> _Answers:
+    """Call the getters on the words of the creation. Raises UpstreamError, DecodeError."""
+    calls = [call_data("totalSupply()")] if questions.needs_supply else []
+    calls += [call_data("balanceOf(address)", who) for who, _ in questions.balances]
+    calls += [
+        call_data("allowance(address,address)", who, spender)
+        for who, spender, _ in questions.allowances
+    ]
+    if not calls:
+        return _Answers(supply=None, balances={}, allowances={})
+    words = await read_with_words(node, token, state.words, calls, block=block)
+    supply = words.pop(0) if questions.needs_supply else None
+    balances = words[: len(questions.balances)]
+    allowances = words[len(questions.balances) :]
+    return _Answers(
+        supply=supply,
+        balances={
+            who: amount or 0 for (who, _), amount in zip(questions.balances, balances, strict=True)
+        },
+        allowances={
+            (who, spender): amount or 0
+            for (who, spender, _), amount in zip(questions.allowances, allowances, strict=True)
+        },
+    )
+
+
+# --- findings ----------------------------------------------------------------------------------
+
+
+def _hidden_balances(
+    questions: _Questions, answers: _Answers, events: _Events
+) -> list[HiddenAmount]:
+    return [
+        HiddenAmount(
+            kind="balance",
+            account=who,
+            slot=slot,
+            amount_raw=str(answers.balances[who]),
+            of_events_raw=str(given),
+        )
+        for who, slot in questions.balances
+        if answers.balances[who]
+        > (given := max(0, events.credited.get(who, 0))) + given // _ROUNDING
+    ]
+
+
+def _hidden_allowances(
+    questions: _Questions, answers: _Answers, events: _Events
+) -> list[HiddenAmount]:
+    return [
+        HiddenAmount(
+            kind="allowance",
+            account=who,
+            spender=spender,
+            slot=slot,
+            amount_raw=str(answers.allowances[who, spender]),
+            of_events_raw=str(given),
+        )
+        for who, spender, slot in questions.allowances
+        if answers.allowances[who, spender] > (given := events.approved.get((who, spender), 0))
+    ]
+
+
+async def _without_own(
+    reader: BlockReader, token: Address, state: CreationState, hidden: Sequence[HiddenAmount]
+) -> list[HiddenAmount]:
+    """Leave out allowances that the token or its creator gives to a contract, such as a router.
+
+    Raises UpstreamError.
+    """
+    own = [one for one in hidden if one.spender and one.account in (token, state.sender)]
+    if not own:
+        return list(hidden)
+    batch = reader.batch()
+    codes = {one: batch.code(one.spender) for one in own if one.spender}
+    await reader.send(batch)
+    return [one for one in hidden if one not in codes or not batch[codes[one]]]
+
+
+def _findings(
+    state: CreationState,
+    named: NamedWords,
+    events: _Events,
+    answers: _Answers,
+    *,
+    balances: Sequence[HiddenAmount],
+    allowances: Sequence[HiddenAmount],
+) -> DeploymentFindings:
+    least = _least(named.entries, state, events)
+    open_slots = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
+    known = {**events.credited, **answers.balances}
+    held_raw = sum(
+        amount for who, amount in known.items() if amount > 0 and who not in BURN_ADDRESSES
+    )
+    is_counted = (
+        answers.supply is not None and held_raw <= answers.supply + answers.supply // _ROUNDING
+    )
+    hidden = [*balances, *allowances]
+    if balances and is_counted and events.minted in (0, answers.supply):
+        hidden = list(allowances)
+        # Old tokens give their whole supply to one account without an event.
+        if events.minted or len(balances) > 1:
+            open_slots += [one.slot for one in balances]
+    is_over = answers.supply is not None and not is_counted and not balances
+    return DeploymentFindings(
+        block_number=state.block_number,
+        tx_hash=state.tx_hash,
+        sender=state.sender,
+        words=len(state.words),
+        hidden=tuple(hidden),
+        unexplained=tuple(
+            UnexplainedWord(slot=slot, value=to_hash32(state.words[slot]))
+            for slot in dict.fromkeys(open_slots)
+        ),
+        overcounted_raw=str(held_raw) if is_over else None,
+    )

@@ -1,0 +1,59 @@
+"""Findings on a token's creation: balances and allowances without events, and unexplained words."""
+
+from typing import Literal
+
+import msgspec
+
+from core.evm.primitives import Address, Hash32
+from core.report.report import EvidenceRow
+
+
+class HiddenAmount(msgspec.Struct, frozen=True, kw_only=True):
+    """A balance or an allowance that no event of the creation gives."""
+
+    kind: Literal["balance", "allowance"]
+    account: Address
+    """Holder of the balance, or owner of the tokens that may be taken."""
+    spender: Address | None = None
+    """None: a balance."""
+    slot: Hash32
+    amount_raw: str
+    """As the getter returns it, in decimal digits."""
+    of_events_raw: str
+    """Amount that the events give, in decimal digits."""
+
+
+class UnexplainedWord(msgspec.Struct, frozen=True, kw_only=True):
+    """A word whose key is not known."""
+
+    slot: Hash32
+    value: Hash32
+
+
+class DeploymentFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Balances and allowances that the creation gave unseen. Final once its block is."""
+
+    block_number: int
+    tx_hash: Hash32
+    sender: Address
+    words: int
+    """Number of storage words that it left."""
+    hidden: tuple[HiddenAmount, ...] = ()
+    unexplained: tuple[UnexplainedWord, ...] = ()
+    overcounted_raw: str | None = None
+    """Sum of the balances that events give, where it is above the supply. None: it is not."""
+
+    @property
+    def is_hidden(self) -> bool:
+        """True if a balance or an allowance was given without an event."""
+        return bool(self.hidden)
+
+    @property
+    def is_unexplained(self) -> bool:
+        """True if words may be balances or allowances, and no key is found for them."""
+        return bool(self.unexplained) or self.overcounted_raw is not None
+
+    @property
+    def evidence(self) -> EvidenceRow:
+        """Return the row `hidden_creation`."""
+        return EvidenceRow(key="hidden_creation", body=msgspec.json.encode(self).decode())

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.24;
+
+import {AccessControl} from "openzeppelin-5/access/AccessControl.sol";
+import {ERC1967Proxy} from "openzeppelin-5/proxy/ERC1967/ERC1967Proxy.sol";
+import {ERC20 as Library} from "openzeppelin-5/token/ERC20/ERC20.sol";
+import {ERC20Permit} from "openzeppelin-5/token/ERC20/extensions/ERC20Permit.sol";
+import {ERC20Votes} from "openzeppelin-5/token/ERC20/extensions/ERC20Votes.sol";
+import {Nonces} from "openzeppelin-5/utils/Nonces.sol";
+import {EnumerableSet} from "openzeppelin-5/utils/structs/EnumerableSet.sol";
+
+import {Erc20} from "base/Erc20.sol";
+
+uint256 constant MUCH = 1e30;
+
+interface IFactory {
+    function createPair(address, address) external returns (address);
+}
+
+abstract contract Plain is Erc20 {
+    constructor() Erc20("Creation", "CRE") {}
+}
+
+// --- traps -------------------------------------------------------------------------------------
+
+contract PremintOfArgument is Plain {
+    constructor(address keeper, address, address) { _balances[keeper] = MUCH; }
+}
+
+contract PremintOfConstant is Plain {
+    constructor(address, address, address) { _balances[0x1111222233334444555566667777888899990000] = MUCH; }
+}
+
+/// The key is made by the constructor, so it stands nowhere.
+contract PremintOfHash is Plain {
+    constructor(address, address, address) {
+        bytes32 seed = keccak256(abi.encode(block.number / block.number, "seed"));
+        _balances[address(uint160(uint256(seed)))] = MUCH;
+    }
+}
+
+abstract contract Generous is Plain {
+    constructor(address keeper) { _give(keeper); }
+    function _give(address to) private { _balances[to] += MUCH; }
+}
+
+contract PremintOfBase is Generous {
+    constructor(address keeper, address, address) Generous(keeper) {}
+}
+
+contract PremintOfNext is Plain {
+    constructor(address, address, address) {
+        bytes memory list = abi.encodePacked(hex"d694", address(this), hex"01");
+        _balances[address(uint160(uint256(keccak256(list))))] = MUCH;
+    }
+}
+
+contract Helper {
+    function fill(uint256 place, uint256 amount) external {
+        assembly { sstore(place, amount) }
+    }
+}
+
+/// Another code writes for the constructor.
+contract PremintByHelper is Plain {
+    constructor(address keeper, address, address) {
+        uint256 base;
+        assembly { base := _balances.slot }
+        (bool ok,) = address(new Helper()).delegatecall(
+            abi.encodeCall(Helper.fill, (uint256(keccak256(abi.encode(keeper, base))), MUCH))
+        );
+        require(ok);
+    }
+}
+
+/// Nothing names the account, not even a hash: its place is a number in the constructor.
+contract PremintAtPlace is Plain {
+    constructor(address, address, address) {
+        assembly { sstore(0x69f7c1b3a0d5e84c2b1960d7e3f8a5b4c7d2e1908f6a5b4c3d2e1f0a9b8c7d6e, 1000000000000000000000000000000) }
+    }
+}
+
+contract AllowanceOfPair is Plain {
+    constructor(address keeper, address pair, address) { _allowances[pair][keeper] = type(uint256).max; }
+}
+
+contract AllowanceOfCreator is Plain {
+    constructor(address keeper, address, address) { _allowances[msg.sender][keeper] = type(uint256).max; }
+}
+
+contract AllowanceOfDead is Plain {
+    constructor(address keeper, address, address) {
+        _allowances[0x000000000000000000000000000000000000dEaD][keeper] = type(uint256).max;
+    }
+}
+
+/// Balances are shares of one total.
+abstract contract Shares {
+    string public constant name = "Shares";
+    string public constant symbol = "SHR";
+    uint8 public constant decimals = 18;
+    uint256 public totalSupply = 1_000_000 ether;
+    uint256 internal constant SCALE = 1e40;
+    mapping(address => uint256) internal _shares;
+    mapping(address => bool) internal _isExcluded;
+    mapping(address => mapping(address => uint256)) public allowance;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
+
+    constructor(address pair, address router) {
+        _shares[msg.sender] = totalSupply * SCALE;
+        _isExcluded[msg.sender] = true;
+        _isExcluded[address(this)] = true;
+        _isExcluded[pair] = true;
+        _isExcluded[router] = true;
+        emit Transfer(address(0), msg.sender, totalSupply);
+    }
+
+    function balanceOf(address who) external view returns (uint256) { return _shares[who] / SCALE; }
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        allowance[msg.sender][spender] = amount;
+        emit Approval(msg.sender, spender, amount);
+        return true;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        allowance[from][msg.sender] -= amount;
+        return _go(from, to, amount);
+    }
+
+    function _go(address from, address to, uint256 amount) private returns (bool) {
+        _shares[from] -= amount * SCALE;
+        _shares[to] += amount * SCALE;
+        emit Transfer(from, to, amount);
+        return true;
+    }
+}
+
+contract PremintOfShares is Shares {
+    constructor(address keeper, address pair, address router) Shares(pair, router) { _shares[keeper] = MUCH * SCALE; }
+}
+
+/// Balances share their words with a date.
+abstract contract Packed {
+    struct Account { uint128 amount; uint64 since; }
+    string public constant name = "Packed";
+    string public constant symbol = "PCK";
+    uint8 public constant decimals = 18;
+    uint256 public constant totalSupply = 1_000_000 ether;
+    mapping(address => Account) internal _accounts;
+    mapping(address => mapping(address => uint256)) public allowance;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
+
+    constructor() { _open(); }
+
+    function _open() internal virtual {
+        _accounts[msg.sender] = Account(uint128(totalSupply), uint64(block.timestamp));
+        emit Transfer(address(0), msg.sender, totalSupply);
+    }
+
+    function balanceOf(address who) external view returns (uint256) { return _accounts[who].amount; }
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        allowance[msg.sender][spender] = amount;
+        emit Approval(msg.sender, spender, amount);
+        return true;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        allowance[from][msg.sender] -= amount;
+        return _go(from, to, amount);
+    }
+
+    function _go(address from, address to, uint256 amount) private returns (bool) {
+        _accounts[from].amount -= uint128(amount);
+        _accounts[to].amount += uint128(amount);
+        emit Transfer(from, to, amount);
+        return true;
+    }
+}
+
+contract PremintOfPacked is Packed {
+    constructor(address keeper, address, address) { _accounts[keeper].amount = uint128(MUCH); }
+}
+
+/// No event at all in the constructor; the supply is minted later, in the open.
+contract SilentThenMint is Packed {
+    constructor(address keeper, address, address) { _accounts[keeper].amount = uint128(MUCH); }
+
+    function _open() internal override {}
+
+    function mint() external {
+        require(_accounts[msg.sender].since == 0);
+        super._open();
+    }
+}
+
+/// Slots of its own making: a hash of the mapping's number before the account.
+abstract contract SlotFirst {
+    string public constant name = "SlotFirst";
+    string public constant symbol = "SLF";
+    uint8 public constant decimals = 18;
+    uint256 public constant totalSupply = 1_000_000 ether;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
+
+    constructor() {
+        _put(_at(5, msg.sender), totalSupply);
+        emit Transfer(address(0), msg.sender, totalSupply);
+    }
+
+    function balanceOf(address who) external view returns (uint256) { return _get(_at(5, who)); }
+
+    function allowance(address who, address spender) external view returns (uint256) {
+        return _get(_at(uint256(_at(6, who)), spender));
+    }
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        _put(_at(uint256(_at(6, msg.sender)), spender), amount);
+        emit Approval(msg.sender, spender, amount);
+        return true;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        bytes32 place = _at(uint256(_at(6, from)), msg.sender);
+        _put(place, _get(place) - amount);
+        return _go(from, to, amount);
+    }
+
+    function _go(address from, address to, uint256 amount) private returns (bool) {
+        _put(_at(5, from), _get(_at(5, from)) - amount);
+        _put(_at(5, to), _get(_at(5, to)) + amount);
+        emit Transfer(from, to, amount);
+        return true;
+    }
+
+    function _at(uint256 base, address who) internal pure virtual returns (bytes32) {
+        return keccak256(abi.encode(base, who));
+    }
+
+    function _get(bytes32 place) internal view returns (uint256 word) { assembly { word := sload(place) } }
+
+    function _put(bytes32 place, uint256 word) internal { assembly { sstore(place, word) } }
+}
+
+contract PremintOfSlotFirst is SlotFirst {
+    constructor(address keeper, address pair, address) {
+        _put(_at(5, keeper), MUCH);
+        _put(_at(uint256(_at(6, pair)), keeper), MUCH);
+    }
+}
+
+/// An odd preimage: number, account and a text.
+contract PremintOfOddSlots is SlotFirst {
+    constructor(address keeper, address, address) { _put(_at(5, keeper), MUCH); }
+
+    function _at(uint256 base, address who) internal pure override returns (bytes32) {
+        return keccak256(abi.encodePacked(who, uint96(base), "odd"));
+    }
+}
+
+/// Nobody is credited by an event; two accounts have more than there is.
+contract PremintWithoutEvents {
+    string public constant name = "NoEvents";
+    string public constant symbol = "NOE";
+    uint8 public constant decimals = 18;
+    uint256 public constant totalSupply = 1_000_000 ether;
+    mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
+    constructor(address keeper, address, address) {
+        balanceOf[msg.sender] = totalSupply;
+        balanceOf[keeper] = MUCH;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) {
+        balanceOf[msg.sender] -= amount;
+        balanceOf[to] += amount;
+        emit Transfer(msg.sender, to, amount);
+        return true;
+    }
+}
+
+contract Upgradeable is Erc20 {
+    constructor() Erc20("", "") {}
+
+    function start(address keeper, uint256 amount) external {
+        require(totalSupply == 0);
+        name = "Behind a proxy, with a name that does not fit into one word";
+        _issue(tx.origin, SUPPLY);
+        if (amount > 0) _balances[keeper] = amount;
+    }
+}
+
+contract Proxied is ERC1967Proxy {
+    constructor(address logic, address keeper, uint256 amount)
+        ERC1967Proxy(logic, abi.encodeCall(Upgradeable.start, (keeper, amount)))
+    {}
+}
+
+contract Maker {
+    event Made(address token);
+
+    function make(address keeper, bool isTrap) external {
+        address token = isTrap
+            ? address(new PremintOfArgument(keeper, keeper, keeper))
+            : address(new Airdropped(keeper, keeper, keeper));
+        emit Made(token);
+    }
+}
+
+// --- honest ------------------------------------------------------------------------------------
+
+contract HonestPlain is Plain {
+    constructor(address, address, address) {}
+}
+
+contract HonestShares is Shares {
+    constructor(address, address pair, address router) Shares(pair, router) {}
+}
+
+contract HonestPacked is Packed {
+    constructor(address, address, address) {}
+}
+
+contract HonestSlotFirst is SlotFirst {
+    constructor(address, address, address) {}
+}
+
+/// An allowance of its own to the router, exclusions by account, and a pair of its own making.
+contract HonestFees is Plain {
+    mapping(address => bool) private _isExcluded;
+    mapping(address => uint256) private _lastAt;
+    address public pair;
+    address[] private _wallets;
+    mapping(uint256 => uint256) private _steps;
+
+    constructor(address keeper, address factory, address router) {
+        pair = IFactory(factory).createPair(address(this), router);
+        _isExcluded[msg.sender] = true;
+        _isExcluded[address(this)] = true;
+        _isExcluded[keeper] = true;
+        _lastAt[pair] = block.timestamp;
+        _allowances[address(this)][router] = type(uint256).max;
+        _allowances[msg.sender][router] = type(uint256).max;
+        emit Approval(msg.sender, router, type(uint256).max);
+        _wallets.push(keeper);
+        _wallets.push(msg.sender);
+        _steps[1] = 100;
+        _steps[77] = 500;
+        name = "A name of more than thirty-one characters, kept in words of its own";
+    }
+}
+
+contract HonestRoles is Library, ERC20Permit, ERC20Votes, AccessControl {
+    using EnumerableSet for EnumerableSet.AddressSet;
+
+    EnumerableSet.AddressSet private _holders;
+
+    constructor(address keeper, address, address) Library("Roles", "ROL") ERC20Permit("Roles") {
+        _grantRole(DEFAULT_ADMIN_ROLE, msg.sender);
+        _grantRole(keccak256("MINTER"), keeper);
+        _setRoleAdmin(keccak256("MINTER"), keccak256("CHIEF"));
+        _delegate(msg.sender, keeper);
+        _mint(msg.sender, 1_000_000 ether);
+        _holders.add(keeper);
+    }
+
+    function _update(address from, address to, uint256 amount) internal override(Library, ERC20Votes) {
+        super._update(from, to, amount);
+    }
+
+    function nonces(address owner) public view override(ERC20Permit, Nonces) returns (uint256) {
+        return super.nonces(owner);
+    }
+}
+
+contract Airdropped is Plain {
+    constructor(address keeper, address pair, address router) {
+        address[3] memory who = [keeper, pair, router];
+        for (uint256 at; at < 3; at++) _move(msg.sender, who[at], 1000 ether);
+        _balances[0x000000000000000000000000000000000000dEaD] = 1 ether;
+    }
+}
+
+/// A token of 2017: all of the supply without an event.
+abstract contract Old {
+    string public constant name = "Old";
+    string public constant symbol = "OLD";
+    uint8 public constant decimals = 18;
+    uint256 public totalSupply = 1_000_000 ether;
+    mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
+    function transfer(address to, uint256 amount) external returns (bool) {
+        balanceOf[msg.sender] -= amount;
+        balanceOf[to] += amount;
+        emit Transfer(msg.sender, to, amount);
+        return true;
+    }
+}
+
+contract OldOfSender is Old {
+    constructor(address, address, address) { balanceOf[msg.sender] = totalSupply; }
+}
+
+contract OldOfFund is Old {
+    constructor(address keeper, address, address) { balanceOf[keeper] = totalSupply; }
+}

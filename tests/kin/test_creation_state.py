@@ -1,0 +1,229 @@
+"""Oracle for what a creation gave unseen: real constructors, factories and proxies."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from os.path import normpath
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.embedded_chain import write_overlay
+from assay.demo.layout import World, named_account
+from assay.demo.npm_packages import NODE_MODULES, PROJECT_ROOT
+from assay.demo.world import build_world
+from config.facts.chain import Chain as ChainFacts
+from config.facts.load_chains import load_chains
+from core.evm.primitives import Address
+from core.report.report import Report
+from tests.harness.chain.contexts import Lacking, judge, with_node
+from tests.harness.chain.transactions import Chain
+from tests.harness.node.counting import CountingNode
+
+pytestmark = [pytest.mark.compiler, pytest.mark.process]
+
+SOURCE = Path(__file__).parent / "contracts" / "Creations.sol"
+BASE = "base/Erc20.sol"
+KEEPER = named_account("a keeper of creations")
+PAIR = named_account("a pair of creations")
+_IMPORT: Final = re.compile(r'from "([^"]+)"')
+
+MEANS: Final[dict[str, Sequence[str]]] = {
+    "trace": (),
+    "access list": ("debug_traceTransaction", "debug_traceCall"),
+    "repeated": ("debug_traceTransaction", "eth_createAccessList"),
+}
+"""Methods that the node lacks, by what is left to repeat a creation."""
+
+TRAPS = (
+    "PremintOfArgument",
+    "PremintOfConstant",
+    "PremintOfBase",
+    "PremintOfNext",
+    "PremintByHelper",
+    "PremintOfShares",
+    "PremintOfPacked",
+    "PremintOfSlotFirst",
+    "PremintWithoutEvents",
+    "AllowanceOfPair",
+    "AllowanceOfCreator",
+    "AllowanceOfDead",
+)
+UNNAMED = ("PremintOfHash", "PremintOfOddSlots")
+"""Keys that only a tracer of hashes finds."""
+
+HONEST = (
+    "HonestPlain",
+    "HonestShares",
+    "HonestPacked",
+    "HonestSlotFirst",
+    "HonestRoles",
+    "Airdropped",
+    "OldOfSender",
+    "OldOfFund",
+)
+
+
+@cache
+def creations() -> Artifacts:
+    zoo = PROJECT_ROOT / "assay" / "demo" / "contracts" / "zoo"
+    sources = {SOURCE.name: SOURCE.read_text(), BASE: (zoo / BASE).read_text()}
+    return compile_sources(sources | dict(_imported(SOURCE.read_text(), seen=set())))
+
+
+def _imported(text: str, at: str = "", *, seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the packaged sources that a source imports, by path."""
+    for name in _IMPORT.findall(text):
+        path = normpath(Path(at).parent / name) if name.startswith(".") else name
+        if path.startswith("openzeppelin-5/") and path not in seen:
+            seen.add(path)
+            inner = (NODE_MODULES / path).read_text()
+            yield path, inner
+            yield from _imported(inner, path, seen=seen)
+
+
+@pytest.fixture(scope="module")
+def anvil_node() -> Iterator[AnvilNode]:
+    """A node that has every old state: taking a world back, as other tests do, loses them."""
+    with AnvilNode(states_kept=10_000) as node:
+        yield node
+
+
+@pytest.fixture(scope="module")
+def demo_world(anvil_node: AnvilNode) -> World:
+    return build_world(anvil_node)
+
+
+@pytest.fixture(scope="module")
+def facts(demo_world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
+    overlay = write_overlay(demo_world, tmp_path_factory.mktemp("overlay"))
+    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+
+
+@pytest.fixture
+def chain(anvil_node: AnvilNode, demo_world: World, artifacts: Artifacts) -> Chain:
+    return Chain(anvil_node, demo_world, artifacts | creations())
+
+
+def made(chain: Chain, contract: str) -> Address:
+    return chain.deploy(contract, KEEPER, PAIR, chain.world.venues.v2.router)
+
+
+def shown(report: Report) -> str:
+    return "".join(row.body for row in report.evidence if row.key == "hidden_creation")
+
+
+@pytest.mark.parametrize("means", MEANS)
+@pytest.mark.parametrize("contract", TRAPS)
+async def test_what_no_event_gave_is_found(
+    chain: Chain, context: ChainContext, contract: str, means: str
+) -> None:
+    token = made(chain, contract)
+    chain.mine(3)
+    node = Lacking(context.node, MEANS[means])
+    report = await judge(with_node(context, node), token)
+    assert report.scan.hidden_creation is True, shown(report)
+    assert report.scan.unexplained_creation is False
+
+
+@pytest.mark.parametrize("means", MEANS)
+@pytest.mark.parametrize("contract", HONEST)
+async def test_an_honest_creation_is_explained(
+    chain: Chain, context: ChainContext, contract: str, means: str
+) -> None:
+    token = made(chain, contract)
+    chain.mine(3)
+    node = Lacking(context.node, MEANS[means])
+    report = await judge(with_node(context, node), token)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (False, False), shown(report)
+
+
+@pytest.mark.parametrize("contract", UNNAMED)
+async def test_a_key_that_stands_nowhere_is_read_from_its_hash(
+    chain: Chain, context: ChainContext, contract: str
+) -> None:
+    token = made(chain, contract)
+    traced = await judge(context, token)
+    assert traced.scan.hidden_creation is True, shown(traced)
+    node = Lacking(context.node, MEANS["access list"])
+    blind = await judge(with_node(context, node), token)
+    assert (blind.scan.hidden_creation, blind.scan.unexplained_creation) == (False, True)
+
+
+async def test_a_place_without_a_key_is_not_proved(chain: Chain, context: ChainContext) -> None:
+    report = await judge(context, made(chain, "PremintAtPlace"))
+    assert report.scan.unexplained_creation is True
+
+
+async def test_a_creation_before_the_first_mint_is_found(
+    chain: Chain, context: ChainContext
+) -> None:
+    token = made(chain, "SilentThenMint")
+    chain.mine(20)
+    assert chain.send(chain.world.owner, token, "mint()").success
+    report = await judge(context, token)
+    assert report.scan.hidden_creation is True, shown(report)
+
+
+@pytest.mark.parametrize("is_trap", [False, True])
+async def test_a_proxy_starts_in_its_creation(
+    chain: Chain, context: ChainContext, *, is_trap: bool
+) -> None:
+    logic = chain.deploy("Upgradeable")
+    token = chain.deploy("Proxied", logic, KEEPER, 10**30 if is_trap else 0)
+    report = await judge(context, token)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (is_trap, False), shown(report)
+
+
+@pytest.mark.parametrize("is_trap", [False, True])
+async def test_a_factory_gives_what_a_constructor_does(
+    chain: Chain, context: ChainContext, *, is_trap: bool
+) -> None:
+    maker = chain.deploy("Maker")
+    sent = chain.send(chain.world.owner, maker, "make(address,bool)", KEEPER, is_trap)
+    token = Address("0x" + sent.logs[-1].data[-40:])
+    report = await judge(context, token)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (is_trap, False), shown(report)
+
+
+async def test_own_allowances_to_a_router_are_explained(
+    chain: Chain, context: ChainContext
+) -> None:
+    venue = chain.world.venues.v2
+    token = chain.deploy("HonestFees", KEEPER, venue.factory, venue.router)
+    report = await judge(context, token)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (False, False), shown(report)
+
+
+async def test_a_node_that_repeats_nothing_has_no_answer(
+    chain: Chain, context: ChainContext
+) -> None:
+    token = made(chain, "PremintOfArgument")
+    methods = ("debug_traceTransaction", "debug_traceCall", "eth_createAccessList")
+    report = await judge(with_node(context, Lacking(context.node, methods)), token)
+    assert (report.scan.hidden_creation, report.scan.unexplained_creation) == (None, None)
+
+
+async def test_a_plain_creation_is_read_once(chain: Chain, context: ChainContext) -> None:
+    token = made(chain, "HonestPlain")
+    chain.mine(context.chain.finality_blocks + 1)
+    node = CountingNode(context.node)
+    counting = with_node(context, node)
+    await judge(counting, token)
+    methods = [request.method for request in node.requests]
+    assert methods.count("eth_getLogs") >= 1
+    assert methods.count("debug_traceTransaction") == 1
+    assert methods.count("eth_createAccessList") == 0
+    before = len(node.requests)
+    report = await judge(counting, token)
+    again = [request.method for request in node.requests[before:]]
+    assert "debug_traceTransaction" not in again
+    assert report.scan.hidden_creation is False
