@@ -51,6 +51,8 @@ _IMPLIED: Final[dict[str, tuple[str, ...]]] = {
 _LIQUIDITY: Final = "liquidity_can_leave"
 """A warning that needs an answer before a token counts as safe."""
 
+_CREATION: Final = "disguised_code"
+
 _WAIT: Final = "trading_cooldown"
 """A check that is worth a clause even where it is no warning."""
 
@@ -150,7 +152,8 @@ def _unknown(rendered: RenderedReport) -> frozenset[str]:
         flag.key
         for flag in rendered.summary.flags
         if flag.status == "unknown"
-        # Liquidity that was not examined is no open question.
+        # A creation or liquidity that was not examined is no open question.
+        and flag.key != _CREATION
         and not (flag.key == _LIQUIDITY and rendered.report.scan.liquidity_risk is None)
     )
 
