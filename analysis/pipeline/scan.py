@@ -5,13 +5,15 @@
 2. simulation: the transfer check and the buys; in parallel, where the code needs it, the
    owner-check slots, the contract's clock, the slots compared with it, and those that decide caps
                                                                  -> first report, trades pending
-3. simulation: the sales, and the theft checks on a holder's tokens      -> settled report
+3. simulation: the sales, the theft checks on a holder's tokens, and the probes of functions that
+   may create balances                                            -> settled report
 
 More round trips are needed if the node packs no reads or simulates nothing, if a read needs much
 gas, for an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees,
-for the owner's sale where sales are refused, and for a creation that is not that of the first mint,
-or left more than its events explain. Liquidity holders take two for a pair and three or
-four for positions, in parallel with the second and third; a pool of unknown age takes one more.
+where a probe is suspicious, for the owner's sale where sales are refused, and for a creation that
+is not that of the first mint, or left more than its events explain. Liquidity holders take two for
+a pair and three or four for positions, in parallel with the second and third; a pool of unknown age
+takes one more.
 """
 
 from collections.abc import AsyncIterator
@@ -69,8 +71,8 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
         reads_node=True,
     ),
     Stage(
-        name="creation",
-        run=TokenScan.simulate_creation,
+        name="probes",
+        run=TokenScan.simulate_probes,
         needs=("first report", "buys"),
         reads_node=True,
     ),
@@ -94,7 +96,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
             "sales",
             "owner's sale",
             "thefts",
-            "creation",
+            "probes",
             "creation state",
             "liquidity",
             "sources",

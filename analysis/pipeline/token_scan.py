@@ -129,7 +129,7 @@ class TokenScan:
     sales: Sales
     owner_sale: tuple[EvidenceRow, ...]
     thefts: TheftFindings
-    creation: CreationFindings
+    probes: CreationFindings
     pools_made: Mapping[str, int]
     """Block of a pool's creation, by Candidate.key, where the index has it."""
     liquidity: WeighedLiquidity
@@ -393,9 +393,9 @@ class TokenScan:
             codes=self.first_round.codes,
         )
 
-    async def simulate_creation(self) -> None:
+    async def simulate_probes(self) -> None:
         """Simulate calls by which ordinary accounts may create balances."""
-        self.creation = await simulate_creation(
+        self.probes = await simulate_creation(
             self.context.node,
             self.context.capabilities,
             probe_inquiry(
@@ -444,7 +444,7 @@ class TokenScan:
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
-            *self.creation.evidence,
+            *self.probes.evidence,
             *self.liquidity.evidence,
             *(() if self.creation_findings is None else (self.creation_findings.evidence,)),
         )
@@ -471,7 +471,7 @@ class TokenScan:
             custody=self._custody(),
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             creates_balances=self.code.hints.creates_balances,
-            balances_can_be_created=self.creation.value,
+            balances_can_be_created=self.probes.value,
             creation=self.creation_findings,
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
@@ -498,7 +498,7 @@ class TokenScan:
 
     def _custody(self) -> TheftFindings:
         """Return the theft findings, with what the probes took."""
-        if not self.creation.takes_from_others:
+        if not self.probes.takes_from_others:
             return self.thefts
         return msgspec.structs.replace(self.thefts, funds_can_be_drained=True)
 

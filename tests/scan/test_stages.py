@@ -27,7 +27,7 @@ def test_an_analysis_takes_three_round_trips() -> None:
         "1: first mint, first round",
         "2: buys, conditions, hooks, owner slots, clock, caps, parties, issuer, creating, "
         "liquidity",
-        "3: power holders, sales, thefts, creation, creation state",
+        "3: power holders, sales, thefts, probes, creation state",
     ]
 
 
