@@ -1,6 +1,8 @@
 """Explains the state that a token's creation left behind. The result is final, so it is kept."""
 
+import asyncio
 from collections.abc import Iterator
+from typing import Final
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
@@ -16,6 +18,9 @@ from analysis.token.creation_state import (
 )
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, BlockRef
+
+_WAIT_S: Final = 10.0
+"""Seconds to wait for the creation, as a trace of an old block may take long."""
 
 
 async def find_place(
@@ -38,10 +43,25 @@ async def explain_creation(
     block = first_round.pin
     if context.is_replayable or token in context.creations:
         return context.creations.get(token)
+    try:
+        async with asyncio.timeout(_WAIT_S):
+            found = await _explain(context, first_round, token, made)
+    except TimeoutError:
+        return None
+    if found is not None and found.block_number <= block.number - context.chain.finality_blocks:
+        context.creations[token] = found
+    return found
+
+
+async def _explain(
+    context: ChainContext, first_round: FirstRound, token: Address, made: CreatingTransaction | None
+) -> DeploymentFindings | None:
+    block = first_round.pin
     state = await read_creation_state(context.node, context.capabilities, token, made, block=block)
     if state is None:
         return None
-    space = search_space(
+    space = await asyncio.to_thread(
+        search_space,
         (state.sender, token, *parties_of(state.logs), *first_round.owners),
         state.input,
         known=_accounts(context, first_round, state),
@@ -49,12 +69,9 @@ async def explain_creation(
         others=state.codes,
         words=state.words,
     )
-    found = await check_creation(
+    return await check_creation(
         context.node, token, state, space, reader=context.reader(block.hash), block=block
     )
-    if found is not None and found.block_number <= block.number - context.chain.finality_blocks:
-        context.creations[token] = found
-    return found
 
 
 def _accounts(

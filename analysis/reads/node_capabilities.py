@@ -40,5 +40,7 @@ class NodeCapabilities:
         """eth_simulateV1."""
         self.traces = Capability(now_s)
         """debug_traceCall with state and block overrides, and its tracers."""
+        self.old_states = Capability(now_s)
+        """Codes of old blocks, by which a creation is searched."""
         self.creation_traces = Capability(now_s)
         """debug_traceTransaction of the transaction that created a token."""

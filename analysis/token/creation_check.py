@@ -4,6 +4,7 @@ A balance needs a Transfer event and an allowance an Approval event of the creat
 is not in the runtime code, so what it gave unseen is found nowhere else.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
@@ -29,7 +30,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, low_add
 _APPROVAL: Final = topic_of("Approval(address,address,uint256)")
 _PARTIES: Final = 2
 _WORD_CHARS: Final = 64
-_MOST_ASKED: Final = 64
+_MOST_ASKED: Final = 256
 """Accounts, and pairs of accounts, that getters are called with."""
 _ROUNDING: Final = 1_000_000
 """A difference of a millionth is rounding, and an amount of a millionth of the largest is none."""
@@ -46,7 +47,7 @@ class _Events(msgspec.Struct, frozen=True, kw_only=True):
 class _Questions(msgspec.Struct, frozen=True, kw_only=True):
     """Getters to call on the words of the creation."""
 
-    balances: tuple[tuple[Address, Hash32], ...]
+    balances: tuple[tuple[Address, Hash32 | None], ...]
     allowances: tuple[tuple[Address, Address, Hash32], ...]
     needs_supply: bool
 
@@ -60,15 +61,15 @@ async def check_creation(
     reader: BlockReader,
     block: BlockRef,
 ) -> DeploymentFindings | None:
-    """Explain every word of the creation. None: too many words are open, or the node failed."""
-    named = name_words(state.words, space)
+    """Explain every word of the creation. None: the node failed."""
+    named = await asyncio.to_thread(name_words, state.words, space)
     if named.unknown:
         hashed = await read_preimages(node, state)
         named = name_words(state.words, space, hashed) if hashed else named
     events = _read_events(state.logs)
     questions = _questions(named, state, events)
-    if questions is None:
-        return None
+    if questions is None or state.is_cut:
+        return _cut(state)
     try:
         answers = await _ask(node, token, state, questions, block=block)
         allowances = _hidden_allowances(questions, answers, events)
@@ -128,23 +129,27 @@ def _read_events(logs: Sequence[EventLog]) -> _Events:
 def _questions(named: NamedWords, state: CreationState, events: _Events) -> _Questions | None:
     """Return the getters to call: words that equal what the events give need none.
 
-    None: there are too many.
+    Accounts that the events credit and no such word belongs to are among them. None: there are too
+    many.
     """
     least = _least(named.entries, state, events)
-    balances: dict[Address, Hash32] = {}
+    balances: dict[Address, Hash32 | None] = {}
+    given: set[Address] = set()
     allowances: dict[tuple[Address, Address], Hash32] = {}
     for entry in named.entries:
         word, accounts = state.words[entry.slot], entry.accounts
-        if word < least:
-            continue
         if len(accounts) > 1:
             pairs = [*pairwise(accounts)]
             for pair in (*pairs, *((other, one) for one, other in pairs)):
                 if events.approved.get(pair) != word:
                     allowances.setdefault(pair, entry.slot)
-        is_given = len(accounts) == 1 and events.credited.get(accounts[0]) == word
-        for account in () if is_given else accounts:
-            balances.setdefault(account, entry.slot)
+        if len(accounts) == 1 and events.credited.get(accounts[0]) == word:
+            given.update(accounts)
+        elif word >= least:
+            balances |= {who: entry.slot for who in accounts if balances.get(who) is None}
+    for account, amount in events.credited.items():
+        if amount > 0 and account not in given:
+            balances.setdefault(account, None)
     questioned = {who: slot for who, slot in balances.items() if who not in BURN_ADDRESSES}
     if len(questioned) + len(allowances) > _MOST_ASKED:
         return None
@@ -163,6 +168,7 @@ def _least(entries: Sequence[Entry], state: CreationState, events: _Events) -> i
         state.words[entry.slot]
         for entry in entries
         if len(entry.accounts) == 1
+        and entry.accounts[0] not in BURN_ADDRESSES
         and events.credited.get(entry.accounts[0]) == state.words[entry.slot]
     )
     return max(given, default=0) // _ROUNDING
@@ -255,6 +261,28 @@ async def _without_own(
     return [one for one in hidden if one not in codes or not batch[codes[one]]]
 
 
+def _is_moved(balances: Sequence[HiddenAmount], events: _Events, answers: _Answers) -> bool:
+    """True if other accounts lack what these have: the events name the wrong ones."""
+    hidden_raw = sum(int(one.amount_raw) - int(one.of_events_raw) for one in balances)
+    missing_raw = sum(
+        given - answers.balances.get(who, given)
+        for who, given in events.credited.items()
+        if given > answers.balances.get(who, given)
+    )
+    return hidden_raw <= missing_raw + missing_raw // _ROUNDING
+
+
+def _cut(state: CreationState) -> DeploymentFindings:
+    """Return the findings on a creation that is too large to be explained."""
+    return DeploymentFindings(
+        block_number=state.block_number,
+        tx_hash=state.tx_hash,
+        sender=state.sender,
+        words=len(state.words),
+        is_cut=True,
+    )
+
+
 def _findings(
     state: CreationState,
     named: NamedWords,
@@ -274,11 +302,11 @@ def _findings(
         answers.supply is not None and held_raw <= answers.supply + answers.supply // _ROUNDING
     )
     hidden = [*balances, *allowances]
-    if balances and is_counted and events.minted in (0, answers.supply):
+    if balances and is_counted and (events.minted == 0 or _is_moved(balances, events, answers)):
         hidden = list(allowances)
         # Old tokens give their whole supply to one account without an event.
         if events.minted or len(balances) > 1:
-            open_slots += [one.slot for one in balances]
+            open_slots += [one.slot for one in balances if one.slot is not None]
     is_over = answers.supply is not None and not is_counted and not balances
     return DeploymentFindings(
         block_number=state.block_number,

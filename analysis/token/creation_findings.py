@@ -16,7 +16,8 @@ class HiddenAmount(msgspec.Struct, frozen=True, kw_only=True):
     """Holder of the balance, or owner of the tokens that may be taken."""
     spender: Address | None = None
     """None: a balance."""
-    slot: Hash32
+    slot: Hash32 | None
+    """None: not found among the words."""
     amount_raw: str
     """As the getter returns it, in decimal digits."""
     of_events_raw: str
@@ -40,6 +41,8 @@ class DeploymentFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Number of storage words that it left."""
     hidden: tuple[HiddenAmount, ...] = ()
     unexplained: tuple[UnexplainedWord, ...] = ()
+    is_cut: bool = False
+    """True if the creation is too large to be explained."""
     overcounted_raw: str | None = None
     """Sum of the balances that events give, where it is above the supply. None: it is not."""
 
@@ -51,7 +54,7 @@ class DeploymentFindings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_unexplained(self) -> bool:
         """True if words may be balances or allowances, and no key is found for them."""
-        return bool(self.unexplained) or self.overcounted_raw is not None
+        return self.is_cut or bool(self.unexplained) or self.overcounted_raw is not None
 
     @property
     def evidence(self) -> EvidenceRow:

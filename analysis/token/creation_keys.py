@@ -25,6 +25,7 @@ _PUSH32: Final = NUMBER["PUSH32"]
 _ADDRESS_BYTES: Final = range(16, 21)
 _MOST_CONSTANTS: Final = 64
 _MOST_ARGUMENTS: Final = 512
+_MOST_OTHERS: Final = 8
 _MOST_PARTIES: Final = 512
 _MOST_KEYS: Final = 160
 _MOST_ROOTS: Final = 96
@@ -94,7 +95,7 @@ def search_space(
     """
     own = [push for code in runtime for push in pushes(code)]
     made = list(pushes(data))
-    foreign = [push for code in others for push in pushes(code)]
+    foreign = [push for code in others[:_MOST_OTHERS] for push in pushes(code)]
     # Compilers keep some constants behind the code, in front of the arguments.
     wide_words = [*_last_words(data), *(value for _, value in made + own)]
     stored = (part for word in words.values() for part in _addresses_in(word))

@@ -6,6 +6,7 @@ call on the analysed block; the transaction's access list on the block before it
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from analysis.reads.indexed_facts import MinedTransaction
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
-from analysis.token.creation import find_creation
+from analysis.token.creation import ContractCreation, find_creation
 from core.errors import UpstreamError
 from core.evm.abi import topic_of
 from core.evm.keccak import keccak
@@ -24,7 +25,7 @@ TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
 _ZERO_TOPIC: Final = "0x" + "00" * 32
 
 MOST_WORDS: Final = 512
-"""Words of a creation that are examined; one with more has no answer."""
+"""Words of a creation that are examined; one with more is not explained."""
 
 _CHANGES: Final[dict[str, object]] = {
     "tracer": "prestateTracer",
@@ -140,6 +141,8 @@ class CreationState(msgspec.Struct, frozen=True, kw_only=True):
     """Creation code with its arguments, or the call of a factory."""
     words: Mapping[Hash32, int]
     """Every storage word of the token that is not zero, by slot."""
+    is_cut: bool
+    """True if there are more than MOST_WORDS, of which some are left out."""
     logs: tuple[EventLog, ...]
     """Events of the token in the transaction, in order."""
     touched: tuple[Address, ...]
@@ -230,7 +233,9 @@ async def read_creation_state(
         if isinstance(state, CreationState | None):
             return state
         last = block.number if made is None else made.block_number
-        earlier = await find_creation(node, token, final=last, is_near=True)
+        if not capabilities.old_states.is_worth_trying:
+            return None
+        earlier = await _search(node, capabilities, token, last)
         if earlier is None or earlier.tx_hash is None:
             return None
         place = MinedTransaction(tx_hash=earlier.tx_hash, block_number=earlier.block_number)
@@ -239,6 +244,17 @@ async def read_creation_state(
         return state if isinstance(state, CreationState) else None
     except (UpstreamError, msgspec.DecodeError, ValueError):
         return None
+
+
+async def _search(
+    node: Node, capabilities: NodeCapabilities, token: Address, last: int
+) -> ContractCreation | None:
+    """Search the creation over heights up to one with code. Raises UpstreamError."""
+    try:
+        return await find_creation(node, token, final=last, is_near=True)
+    except UpstreamError:
+        capabilities.old_states.note_refusal()
+        raise
 
 
 async def read_preimages(node: Node, state: CreationState) -> tuple[bytes, ...]:
@@ -313,7 +329,7 @@ async def _read_state(
     node: Node, capabilities: NodeCapabilities, made: CreatingTransaction, *, block: BlockRef
 ) -> CreationState | Literal["elsewhere"] | None:
     """Return the state after the transaction. "elsewhere": it did not create the token. None: the
-    node cannot repeat it, or the creation is too large.
+    node cannot repeat it.
 
     Until a trace has worked on the node, another way goes in the same round trip. Raises
     UpstreamError, DecodeError.
@@ -348,8 +364,6 @@ def _traced(
     after = changes.post.get(made.token, _Account())
     if not _has_code(after) or _has_code(changes.pre.get(made.token, _Account())):
         return _ELSEWHERE
-    if len(after.storage) > MOST_WORDS:
-        return None
     return _state(
         made,
         {Hash32(slot.lower()): int(word, 16) for slot, word in after.storage.items()},
@@ -386,8 +400,10 @@ async def _listed(
     is_alone = len(_decode(logs, tuple[EventLog, ...])) == len(made.logs)
     if _decode(code, str) != "0x":
         return _ELSEWHERE
-    if not slots or len(slots) > MOST_WORDS or not is_alone:
+    if not slots or not is_alone:
         return None
+    if len(slots) > MOST_WORDS:
+        return _state(made, dict.fromkeys(slots, 1), touched=())
     answers = await node.batch(
         [RpcRequest("eth_getStorageAt", (made.token, slot, born)) for slot in slots]
     )
@@ -448,6 +464,7 @@ def _state(
     trace: CreationTrace | None = None,
 ) -> CreationState:
     named = (Address(each.lower()) for each in touched)
+    found = {slot: word for slot, word in words.items() if word}
     sender, nonce = Address(made.tx.sender.lower()), int(made.tx.nonce, 16)
     return CreationState(
         block_number=made.block_number,
@@ -458,7 +475,8 @@ def _state(
             *_made_by(made.token),
         ),
         input=bytes.fromhex(made.tx.input.removeprefix("0x")),
-        words={slot: word for slot, word in words.items() if word},
+        words=dict(islice(found.items(), MOST_WORDS)),
+        is_cut=len(found) > MOST_WORDS,
         logs=made.logs,
         touched=tuple(dict.fromkeys(each for each in named if each != ZERO_ADDRESS)),
         codes=tuple(bytes.fromhex(code.removeprefix("0x")) for code in codes if code != "0x"),

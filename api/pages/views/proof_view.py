@@ -277,7 +277,7 @@ def _call(call: CallProof, step: str) -> CallShown:
 class _Hidden(msgspec.Struct, frozen=True):
     kind: str
     account: Address
-    slot: Hash32
+    slot: Hash32 | None
     amount_raw: str
     spender: Address | None = None
 
@@ -301,7 +301,11 @@ def _of_creation(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
     if key == "disguised_code" and found.hidden:
         yield ProofShown(
             title=f"Left by the creation in block {found.block_number}, without an event",
-            slots=tuple(SlotShown(slot=one.slot, value=None) for one in found.hidden),
+            slots=tuple(
+                SlotShown(slot=one.slot, value=None)
+                for one in found.hidden[:_MOST_PLACES]
+                if one.slot is not None
+            ),
             conditions=tuple(map(_hidden, found.hidden[:_MOST_CALLS])),
         )
     if key == "unproved_code" and found.unexplained:

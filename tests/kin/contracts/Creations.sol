@@ -88,6 +88,44 @@ contract AllowanceOfCreator is Plain {
     constructor(address keeper, address, address) { _allowances[msg.sender][keeper] = type(uint256).max; }
 }
 
+/// What is burnt in the open is so much that the rest looks like dust.
+contract PremintBehindBurn is Plain {
+    constructor(address keeper, address, address) {
+        _issue(0x000000000000000000000000000000000000dEaD, 1e45);
+        _balances[keeper] = MUCH;
+    }
+}
+
+/// So many words that nobody reads them all.
+contract PremintInCrowd is Plain {
+    mapping(uint256 => uint256) private _rows;
+
+    constructor(address keeper, address, address) {
+        for (uint256 at = 1; at < 520; at++) _rows[at] = at;
+        _balances[keeper] = MUCH;
+    }
+}
+
+/// The event gives and takes back, the balance stays.
+contract PremintTakenBack is Plain {
+    constructor(address keeper, address, address) {
+        _issue(keeper, MUCH);
+        totalSupply -= MUCH;
+        emit Transfer(keeper, address(0), MUCH);
+    }
+}
+
+/// A small number that stands for an endless allowance.
+contract AllowanceByFlag is Plain {
+    mapping(address => mapping(address => bool)) private _isFree;
+
+    constructor(address keeper, address pair, address) { _isFree[pair][keeper] = true; }
+
+    function allowance(address holder, address spender) external view override returns (uint256) {
+        return _isFree[holder][spender] ? type(uint256).max : _allowances[holder][spender];
+    }
+}
+
 contract AllowanceOfDead is Plain {
     constructor(address keeper, address, address) {
         _allowances[0x000000000000000000000000000000000000dEaD][keeper] = type(uint256).max;
@@ -421,4 +459,12 @@ contract OldOfSender is Old {
 
 contract OldOfFund is Old {
     constructor(address keeper, address, address) { balanceOf[keeper] = totalSupply; }
+}
+
+/// The events name the sender, the balance is the owner's.
+contract Misnamed is Old {
+    constructor(address keeper, address, address) {
+        balanceOf[keeper] = totalSupply;
+        emit Transfer(address(0), msg.sender, totalSupply);
+    }
 }
