@@ -25,8 +25,11 @@ from tests.harness.venues.token_matrix import seed_nine_more
 PROXIES = ("proxy_1967", "proxy_beacon", "clone_1167")
 
 
-def counted(context: ChainContext, *, pools: int = 5) -> tuple[ChainContext, CountingNode]:
-    node = CountingNode(context.node, delay_s=0.6)
+def counted(
+    context: ChainContext, *, pools: int = 5, delay_s: float = 0.6
+) -> tuple[ChainContext, CountingNode]:
+    """`delay_s`: longer than the computation before concurrent requests."""
+    node = CountingNode(context.node, delay_s=delay_s)
     cold = ChainContext(
         chain=context.chain,
         node=node,
@@ -68,7 +71,7 @@ async def test_ten_pools_take_three_trips(chain: Chain, context: ChainContext, k
 async def test_playing_every_pool_takes_no_more(chain: Chain, context: ChainContext) -> None:
     token = chain.world.token("honest")
     seed_nine_more(chain, token)
-    cold, node = counted(context, pools=10)
+    cold, node = counted(context, pools=10, delay_s=2.0)
     await judge(cold, token.address)
     # Five pools more, each with some eleven plays.
     assert (node.trips, node.calls <= MOST_CALLS + 60) == (MOST_TRIPS, True)
