@@ -75,6 +75,8 @@ class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
     """Live variables of conditions over which no power of another field is known."""
     named: frozenset[VariableKey] = frozenset()
     """Addresses that live setters can set to a party of trades."""
+    returned: frozenset[VariableKey] = frozenset()
+    """Live variables that change what a transfer or `balanceOf` returns."""
     has_hidden_hook: bool = False
     """True if a setter of a hook's variable decides on trades."""
 
@@ -96,23 +98,27 @@ def find_controls(
     hook_conditions = tuple(hooks)
     alive = [each for each in token.owned if not live.is_dead(each.variable)]
     hidden = [
-        each for each in alive if not _is_covered(each, static, live, is_renounced=is_renounced)
+        each
+        for each in alive
+        if each.is_returned or not _is_covered(each, static, live, is_renounced=is_renounced)
     ]
     unnamed = frozenset(
         each.variable for each in alive if not live.fields_of(each.variable) - {_KEY}
     )
     named = frozenset(each for each in token.named if not live.is_dead(each))
+    returned = frozenset(each.variable for each in alive if each.is_returned)
     of_hooks = [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
     found = [*map(_control, hidden), *of_hooks]
     is_complete = token.is_complete and all(hook.is_complete for hook in hook_conditions)
     if not found:
         is_hidden = False if is_complete else None
-        return OwnerControls(is_hidden=is_hidden, hidden=unnamed, named=named)
+        return OwnerControls(is_hidden=is_hidden, hidden=unnamed, named=named, returned=returned)
     return OwnerControls(
         is_hidden=True,
         evidence=tuple(_evidence(found)),
         hidden=unnamed,
         named=named,
+        returned=returned,
         has_hidden_hook=bool(of_hooks),
     )
 

@@ -64,11 +64,9 @@ def find_powers(
     bounds = _Bounds(powers, live, rules_of(conditions), caps)
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
-        variables = {each.variable for each in power.setters}
-        if power.field == _HIDDEN and variables.isdisjoint(controls.hidden | controls.named):
+        what = power.what if power.field != _HIDDEN else _hidden_kind(power, controls)
+        if what is None:
             continue
-        is_name = power.field == _HIDDEN and not variables.isdisjoint(controls.named)
-        what = "block" if is_name else power.what
         found = [each for each in power.setters if live.is_live(each)]
         bound = bounds.of(power, found)
         if not found:
@@ -92,6 +90,16 @@ def find_powers(
         )
         for use, functions in _without_dead_twins(uses)
     )
+
+
+def _hidden_kind(power: StaticPower, controls: OwnerControls) -> PowerKind | None:
+    """Return the act of a power over conditions. None: another field explains its variable."""
+    variables = {each.variable for each in power.setters}
+    if variables & controls.returned:
+        return "disguise"
+    if variables & controls.named:
+        return "block"
+    return "condition" if variables & controls.hidden else None
 
 
 class _Bounds:

@@ -18,12 +18,14 @@ PowerKind = Literal[
     "burn",
     "take",
     "condition",
+    "disguise",
     "replace",
     "withdraw",
 ]
 """`stop`: refuse everybody's trades; `block`: refuse an address's; `cap`: limit amounts or
-holdings; `condition`: change another condition of trades; `replace`: replace the code;
-`withdraw`: take liquidity out of pools."""
+holdings; `condition`: change another condition of trades; `disguise`: change what balances are
+shown or whether transfers return success; `replace`: replace the code; `withdraw`: take liquidity
+out of pools."""
 
 HolderKind = Literal[
     "nobody",

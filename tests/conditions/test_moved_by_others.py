@@ -67,8 +67,8 @@ ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("NarrowCountToken", "WideCountToken", sell_often, "crowd"),
     ("RisingTaxToken", "FallingTaxToken", sell_often, "tax"),
     ("OddBalanceToken", "WideCountToken", send_odd, "untested"),
-    ("SaysNoToken", "NamedFeeToken", name_pool, "power"),
-    ("HalfShownToken", "NamedFeeToken", name_pool, "power"),
+    ("HalfShownToken", "NamedFeeToken", name_pool, "disguise"),
+    ("SaysNoToken", "NamedFeeToken", name_pool, "disguise"),
 )
 
 
@@ -86,6 +86,7 @@ def signs_of(report: Report) -> set[str]:
             for power in report.powers
         ),
     }
+    found["disguise"] = any(power.what == "disguise" for power in report.powers)
     return {name for name, sign in found.items() if sign is not False}
 
 

@@ -21,6 +21,7 @@ _ACTS: Final[dict[PowerKind, str]] = {
     "cap": "limit the size of transfers or holdings",
     "tax": "change the tax",
     "condition": "change the conditions of trades",
+    "disguise": "change what balances and transfers return",
     "burn": "destroy tokens of others",
     "withdraw": "withdraw liquidity",
 }

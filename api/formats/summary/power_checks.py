@@ -1,9 +1,9 @@
 """Severity of the checks on powers: by holder, by the bound that the code proves, and by reach.
 
 A check that finds a power is a warning where one wallet, or a contract that binds nobody, holds it
-without a bound, and a danger where anybody can take liquidity. It is info where the power is dead,
-small, out of reach or over the own tokens, and where a multisig, a timelock or an issuer with a
-track record holds it.
+without a bound. It is a danger where anybody can take the liquidity, or returned words can lie. It
+is info where the power is dead, small, out of reach or over the own tokens, and where a multisig, a
+timelock or an issuer with a track record holds it.
 """
 
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ class PowerShown(Shape, frozen=True, kw_only=True):
 
     what: PowerKind
     """Act of its holder. stop: refuse everybody's trades; block: refuse an address's; cap:
-    limit amounts or holdings; condition: change another condition of trades; mint and burn: change
-    the supply; take: move tokens of others; replace: exchange the code; withdraw: take liquidity
-    out of pools."""
+    limit amounts or holdings; condition: change another condition of trades; disguise: change what
+    balances are shown or whether transfers return success; mint and burn: change the supply; take:
+    move tokens of others; replace: exchange the code; withdraw: take liquidity out of pools."""
     holder: str | None
     """The account, with the checksum of EIP-55. None: no single one is named."""
     holder_kind: HolderKind
@@ -90,8 +90,6 @@ OF_CODE: Final = frozenset({"unproved_code", "untested_conditions"})
 
 _OWNERSHIP: Final = "ownership_not_renounced"
 
-_LIQUIDITY: Final = "liquidity_can_leave"
-
 _WITH_RECORD: Final[frozenset[HolderKind]] = frozenset({"contract", "list"})
 """Holders that count as an issuer's where the token has a track record; one wallet never does."""
 
@@ -130,10 +128,9 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
     if key == _OWNERSHIP:
         is_idle = report.are_powers_known is True and not hurtful_powers(report)
         return ("info", "without a power over trades or holdings") if is_idle else (severity, "")
-    if key == _LIQUIDITY:
-        powers = [power for power in hurtful_powers(report) if power.check == key]
-        is_open = any(power.holder_kind == "anybody" for power in powers)
-        return ("danger", "anybody can take it") if is_open else (severity, "")
+    danger = _danger_of(key, report)
+    if danger is not None:
+        return "danger", danger
     fields = POWER_FIELDS.get(key, ())
     powers = [power for power in report.powers if power.check in fields]
     if not powers:
@@ -142,6 +139,18 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
     if any(is_hurtful(power, has_record=has_record) for power in powers):
         return severity, ""
     return "info", _note(powers)
+
+
+def _danger_of(key: str, report: Report) -> str | None:
+    """Return why the powers of a check are a danger. None: they are not."""
+    for power in hurtful_powers(report):
+        if power.check != key:
+            continue
+        if power.what == "disguise":
+            return "it is hidden in what transfers or balanceOf return"
+        if power.what == "withdraw" and power.holder_kind == "anybody":
+            return "anybody can take it"
+    return None
 
 
 def _note(powers: Iterable[Power]) -> str:

@@ -19,6 +19,7 @@ _ACTS: Final[dict[PowerKind, str]] = {
     "burn": "Destroy tokens",
     "take": "Take tokens of others",
     "condition": "Change the conditions of trades",
+    "disguise": "Change what balances and transfers return",
     "replace": "Replace the code",
     "withdraw": "Withdraw liquidity",
 }

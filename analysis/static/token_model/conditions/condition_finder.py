@@ -329,8 +329,21 @@ class _Finder:
                 slot=None if slot is None else to_hash32(slot),
                 bits=to_hash32(variable[1]),
                 rule=self._rule(site),
+                is_returned=site.is_returned and self._is_switch(variable, site.entry),
             )
             self.owned[owned] = variable
+
+    def _is_switch(self, variable: Variable, entry: FunctionId) -> bool:
+        """True unless it is an entry, an address, a factor of balances or the length of a list.
+
+        A function that calls another contract is handed on, as by tokens that were replaced.
+        """
+        if any(effect.kind in _CALLS for _, effect in self._code.functions.cfg(entry).effects()):
+            return False
+        root, roles = variable[0], self._code.storage.roles
+        is_factor = variable in roles.supply or variable in roles.scale
+        is_other = isinstance(root, tuple) or is_address(variable) or is_factor
+        return not is_other and not self._code.layout.has_elements(root)
 
     def _rule(self, site: ConditionSite) -> Literal["zero", "amount", "other"]:
         condition: Value = site.condition

@@ -39,6 +39,8 @@ class ConditionSite(msgspec.Struct, frozen=True, kw_only=True):
     effect: ConditionEffect
     fails_when: bool | None = None
     """Truth of the condition on which it reverts. None: either side may go on."""
+    is_returned: bool = False
+    """True for a returned word, and for a branch that decides on one."""
     is_operand: bool = False
     """True where an instruction halts by its operand, without a branch."""
 
@@ -126,7 +128,11 @@ class SiteFinder:
         """
         for _, branch in flow.decisions():
             yield ConditionSite(
-                entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
+                entry=flow.entry,
+                pc=branch.pc,
+                condition=branch.condition,
+                effect="writes",
+                is_returned=True,
             )
         for note in self._code.notes.returns.values():
             if note.entry == flow.entry:
@@ -147,6 +153,7 @@ class SiteFinder:
                             condition=meaning,
                             effect="refuses",
                             fails_when=False,
+                            is_returned=True,
                         )
 
     def _comparisons(self, entry: FunctionId, pc: int, word: Value) -> Iterator[ConditionSite]:

@@ -118,6 +118,8 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """Mask of the variable's bits."""
     rule: Literal["zero", "amount", "other"]
     """`zero`: a test against zero; `amount`: an order between an amount or balance and the rest."""
+    is_returned: bool = False
+    """It decides on what a transfer or `balanceOf` returns, as pools and routers read it."""
 
     @property
     def variable(self) -> VariableKey:

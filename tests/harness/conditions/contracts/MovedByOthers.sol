@@ -238,18 +238,18 @@ contract OddBalanceToken is Traded {
 
 /// Moves the tokens and returns false once its owner has a mind to: routers then refuse.
 contract SaysNoToken is Traded {
-    address private _switch;
+    uint256 private _switch;
 
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function act(address who) external onlyOwner {
-        _switch = who;
+        _switch = uint160(who);
     }
 
     function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
         _spend(from, amount);
         _move(from, to, amount);
-        return to != pair || _switch == address(0);
+        return to != pair || _switch == 0;
     }
 }
 
