@@ -88,7 +88,7 @@ contract Vesting is Erc20 {
     address private constant TREASURY = 0x7A5C1e3F9BD8246008CE4F1B2a93d5E6f7081923;
 
     constructor(string memory n, string memory s) Erc20(n, s) {
-        _issue(TREASURY, 100_000 ether);
+        _issue(TREASURY, 3_000 ether);
     }
 
     function begin() external {
@@ -99,7 +99,7 @@ contract Vesting is Erc20 {
     function claim() external {
         require(_since[msg.sender] != 0 && block.timestamp > _since[msg.sender] + 1 hours, "early");
         _since[msg.sender] = type(uint256).max;
-        _move(TREASURY, msg.sender, 20_000 ether);
+        _move(TREASURY, msg.sender, 2_000 ether);
     }
 }
 

@@ -288,7 +288,7 @@ contract SpenderGives is Erc20 {
 
     function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
         _spend(from, amount);
-        if (to == from) _balances[msg.sender] += amount;
+        if (to == from && msg.sender != from) _balances[msg.sender] += amount;
         else _move(from, to, amount);
         return true;
     }
