@@ -44,6 +44,7 @@ _WORDS = {
     "grant": "sets an allowance of {account}",
     "unknown": "stores at a place that was not understood",
     "code": "runs another contract's code on the token's storage",
+    "memory": "stores to memory, where it may replace any other word",
 }
 _REASON = "neither proved to be agreed to by the holder nor broken on stage"
 

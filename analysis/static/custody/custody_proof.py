@@ -24,7 +24,7 @@ from analysis.static.custody.custody_facts import (
 from analysis.static.custody.phi_resolution import PhiResolver
 from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.custody.signatures import Signatures
-from analysis.static.custody.storage_reach import PLAIN, StorageReach, is_item, names_unknown
+from analysis.static.custody.storage_reach import PLAIN, StorageReach
 from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.dependencies import CALLERS, is_own_address
 from analysis.static.dataflow.linear_amounts import (
@@ -41,7 +41,13 @@ from analysis.static.dataflow.linear_amounts import (
     plus,
     reductions,
 )
-from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, VariableId
+from analysis.static.dataflow.storage_layout import (
+    UNKNOWN,
+    StorageLocation,
+    VariableId,
+    is_item,
+    names_unknown,
+)
 from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF

@@ -12,12 +12,14 @@ import msgspec
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_search import prove
 from analysis.static.custody.custody_state import UnprovedStore
+from analysis.static.custody.memory_proof import MemoryProof
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expression_text import render, render_condition
 from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
-from analysis.static.evm.path_state import rank
+from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, TOTAL_SUPPLY, rank
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.storage.guarded_stores import is_guarded
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, Hash32, low_address, to_hash32
 
@@ -43,7 +45,9 @@ class UnprovedWrite(msgspec.Struct, frozen=True, kw_only=True):
     selector: int | None
     pc: int
     kind: str
-    """`debit`, `grant`, `unknown` (location not known) or `code` (foreign code on this storage)."""
+    """`debit`, `grant`, `unknown` (location not known) or `code` (foreign code on this storage).
+
+    `memory`: a store to memory that may hit any word."""
     account: str
     """The debited or granting account, as readable text. Empty: not known."""
     condition: str
@@ -79,11 +83,46 @@ def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
         for found in prove(prover, entry).found.values()
     ]
     opens.sort(key=lambda each: (bool(each.parties or each.lists), str(each.entry), each.debt.pc))
+    writes = [*_memory_writes(code, prover), *(_stored(code, each) for each in opens)]
     return CustodyReport(
-        writes=tuple(_stored(code, each) for each in opens[:_MOST_WRITES]),
+        writes=tuple(writes[:_MOST_WRITES]),
         grants=tuple(dict.fromkeys(_third_parties(code, prover))),
         opens=tuple(opens[:_MOST_WRITES]),
         unproved=_callers_of(code, opens),
+    )
+
+
+def _memory_writes(code: ContractModel, prover: CustodyProver) -> Iterator[UnprovedWrite]:
+    """Yield a store to memory that is not proved apart from other words, one a function.
+
+    Only of functions that store, and of the getters. Those of the owner count as the owner's.
+    """
+    proof = MemoryProof(code, prover.reach)
+    for entry in sorted(code.functions.entries, key=rank) if code.answers_holders else ():
+        writes = [write for write in code.writes.all if write.entry == entry]
+        if not writes and entry not in (BALANCE_OF, ALLOWANCE, TOTAL_SUPPLY):
+            continue
+        store = proof.unproved(entry)
+        if store is not None:
+            is_owners = bool(writes) and all(is_guarded(code, write) for write in writes)
+            yield UnprovedWrite(
+                selector=entry,
+                pc=store.pc,
+                kind="memory",
+                account="",
+                condition=f"at {render(store.words[0])}",
+                parties=_checked_callers(code, entry) if is_owners else (),
+            )
+
+
+def _checked_callers(code: ContractModel, entry: FunctionId) -> tuple[PrivilegedParty, ...]:
+    """Return the storage whose address the function compares the caller with."""
+    found = (note.words for note in code.notes.caller_checks.values() if note.entry == entry)
+    slots = dict.fromkeys(words for words in found if all(isinstance(each, int) for each in words))
+    return tuple(
+        PrivilegedParty(slot=to_hash32(slot), shift=shift)
+        for slot, shift in slots
+        if isinstance(slot, int) and isinstance(shift, int)
     )
 
 

@@ -37,6 +37,11 @@ _SIZES: Final = frozenset(
 _BYTES: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success", "BYTE"})
 _BYTE: Final = 0xFF
 
+_READS: Final = frozenset(
+    {"SLOAD", *("ADD", "SUB", "MUL", "DIV", "AND", "OR", "SHL", "SHR", "ISZERO", "keccak")}
+)
+"""Storage, and what keeps its value if storage does."""
+
 _Edge = tuple[CfgNode, CfgNode]
 
 
@@ -77,9 +82,23 @@ class StorageReach:
         key = (entry, pc, slot)
         known = self._known.get(key)
         if known is None:
-            found = _Measure(self, self._code, key[:2]).of(slot, is_signed=True)
+            found = self._measure_at(entry, pc).of(slot, is_signed=True)
             known = self._known[key] = found.hashes == 1 and found.most <= _AREA
         return known
+
+    def _measure_at(self, entry: FunctionId, pc: int) -> "_Measure":
+        flow = self._code.functions.cfg(entry)
+        stores = tuple(node for node, effect in flow.effects() if effect.pc == pc)
+        return _Measure(self, self._code, entry, stores)
+
+    def may_change(self, entry: FunctionId, word: Expr) -> bool:
+        """True if the word may stand for several values in one call of the function."""
+        if not word.changes:
+            return False
+        is_read = all(not term.changes or term.operation in _READS for term in subterms(word))
+        return not is_read or any(
+            True for _ in self._changing(self._code.functions.cfg(entry), word)
+        )
 
     def limits(self, entry: FunctionId) -> _Limits:
         """Return the comparisons of a function."""
@@ -107,15 +126,14 @@ class StorageReach:
     def is_passed(
         self,
         entry: FunctionId,
-        pc: int,
+        stores: tuple[CfgNode, ...],
         word: Value,
         edges: Container[_Edge],
     ) -> bool:
-        """True if every path to the SSTORE at `pc` takes one of the edges.
+        """True if every path to these nodes takes one of the edges.
 
         After each change of the word it must do so again."""
         flow = self._code.functions.cfg(entry)
-        stores = [node for node, effect in flow.effects() if effect.pc == pc]
         reaching = flow.leading_to(stores, edges)
         if not stores or not reaching.isdisjoint(self._code.functions.roots(entry)):
             return False
@@ -161,7 +179,7 @@ class StorageReach:
         may be to any slot are reported themselves."""
         if write.place.root != root or (is_text and settled_bits(write.value, 1) == 0):
             return 0
-        found = _Measure(self, self._code, (write.entry, write.pc)).of(write.value)
+        found = self._measure_at(write.entry, write.pc).of(write.value)
         return min(found.most + (_ROUNDS * _ROUNDS if found.is_open else 0), MASK)
 
 
@@ -176,14 +194,18 @@ def _spread(hashes: int, most: int, *, is_open: bool = False) -> _Spread:
 
 
 class _Measure:
-    """Measurement of one store's words."""
+    """Measurement of words on the paths to some nodes, such as those of one store."""
 
     def __init__(
-        self, reach: StorageReach, code: ContractModel, at: tuple[FunctionId, int]
+        self,
+        reach: StorageReach,
+        code: ContractModel,
+        entry: FunctionId,
+        nodes: tuple[CfgNode, ...],
     ) -> None:
         self._reach = reach
         self._code = code
-        self._entry, self._pc = at
+        self._entry, self._nodes = entry, nodes
         self._steps = _MOST_STEPS
         self._open: set[Expr] = set()
         self._limiting: set[Value] = set()
@@ -306,7 +328,7 @@ class _Measure:
         return best
 
     def _passes(self, word: Value, edges: set[_Edge]) -> bool:
-        return self._reach.is_passed(self._entry, self._pc, word, edges)
+        return self._reach.is_passed(self._entry, self._nodes, word, edges)
 
     def _is_not_below(self, one: Value, other: Value) -> bool:
         limits = self._reach.limits(self._entry)
@@ -379,13 +401,3 @@ def _ordered(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]]:
             one, other = term.arguments
             yield one, other
             yield other, one
-
-
-def is_item(root: VariableId) -> bool:
-    """True if the root stands for words at a computed distance from a hash."""
-    return isinstance(root, tuple) and (root[0] == "item" or is_item(root[1]))
-
-
-def names_unknown(root: VariableId) -> bool:
-    """True if the root is unknown, or lies behind the hash of something unknown."""
-    return root == UNKNOWN or (isinstance(root, tuple) and any(map(names_unknown, root[1:])))

@@ -326,3 +326,13 @@ def is_element(root: VariableId) -> bool:
         and root[1][0] == "array"
         and isinstance(root[1][1], int)
     )
+
+
+def is_item(root: VariableId) -> bool:
+    """True if the root stands for words at a computed distance from a hash."""
+    return isinstance(root, tuple) and (root[0] == "item" or is_item(root[1]))
+
+
+def names_unknown(root: VariableId) -> bool:
+    """True if the root is unknown, or lies behind the hash of something unknown."""
+    return root == UNKNOWN or (isinstance(root, tuple) and any(map(names_unknown, root[1:])))

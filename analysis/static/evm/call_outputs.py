@@ -10,7 +10,15 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.expressions import FOLDED, MASK, Expr, ExprPool, Value, subterms
+from analysis.static.evm.expressions import (
+    FOLDED,
+    MASK,
+    Expr,
+    ExprPool,
+    Value,
+    subterms,
+    undisturbed,
+)
 from analysis.static.evm.symbolic_memory import SymbolicMemory, fits_an_address
 
 WORD: Final = 32
@@ -139,6 +147,9 @@ class CallOutputs:
         if not isinstance(word, Expr) or known.keys().isdisjoint(self._mentions(word)):
             return word
         found = known.get(word)
+        if found is None and (old := undisturbed(word)) is not word:
+            *_, unknown = self._pool.phi_operands[word]
+            found = self._pool.disturbed(self._settled(old, known), unknown)
         if found is None:
             parts = [self._settled(part, known) for part in word.arguments]
             is_plain = word.operation in FOLDED

@@ -125,6 +125,7 @@ class ExprPool:
     def __init__(self) -> None:
         self._terms: dict[tuple[object, ...], Expr] = {}
         self._ranks: dict[Value, int] = {}
+        self._disturbed: dict[tuple[object, ...], Expr] = {}
         self.hashed: dict[int, tuple[int, ...]] = {}
         """Preimages of concrete hashes: the hashed words by hash."""
         self.phi_operands: dict[Expr, dict[Value, None]] = {}
@@ -175,6 +176,21 @@ class ExprPool:
         word = Expr("phi", (len(self.phi_operands),))
         self.phi_operands[word] = {}
         return word
+
+    def disturbed(self, word: Value, unknown: Value) -> Expr:
+        """Return a phi of a word in memory and the unknown word that a store may have made of it.
+
+        Its second argument is the word. A word that is disturbed already stays as it is.
+        """
+        if isinstance(word, Expr) and undisturbed(word) is not word:
+            return word
+        key = ("disturbed", word, unknown)
+        phi = self._disturbed.get(key)
+        if phi is None:
+            phi = self._disturbed[key] = Expr("phi", (len(self.phi_operands), word))
+            self.phi_operands[phi] = {}
+            self.join(phi, word, unknown)
+        return phi
 
     def join(self, either: Value, *words: Value) -> None:
         """Add operands to a phi."""
@@ -274,6 +290,13 @@ def subterms(word: Value) -> Iterator[Expr]:
             seen.add(id(term))
             yield term
             waiting.extend(term.arguments)
+
+
+def undisturbed(word: Value) -> Value:
+    """Return the word that a phi of `ExprPool.disturbed` was before; any other word as it is."""
+    if isinstance(word, Expr) and word.operation == "phi" and len(word.arguments) > 1:
+        return word.arguments[1]
+    return word
 
 
 def address_in(word: Value) -> Value:

@@ -11,7 +11,7 @@ import msgspec
 
 from analysis.static.evm.call_outputs import LONGEST_TEST, WORD, CallOutput, CallOutputs
 from analysis.static.evm.disassembly import Program
-from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in
+from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in, undisturbed
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, PathState
 
 _SELECTOR_SHIFT: Final = 224
@@ -149,7 +149,7 @@ class Interpreter:
         """Store the first word of a copy of all return data, which may be empty. Memory of unknown
         content counts as fresh."""
         old = path.memory.load(place)
-        is_fresh = isinstance(old, Expr) and old.operation == "memory"
+        is_fresh = isinstance(old, Expr) and old.operation == "memory" and len(old.arguments) == 1
         word = result if is_fresh else self.outputs.written(pc, old, result)
         path.memory.forget(place, length)
         path.memory.store(place, word)
@@ -200,9 +200,10 @@ def _mload(machine: Interpreter, path: PathState, _pc: int, place: Value) -> Val
     if word is None:
         word = path.memory.load(1 if _is_recovery(place) else place)
     if word.__class__ is not int:
-        read = machine.outputs.result_in(word) or word
-        if read.operation == "result":  # type: ignore[union-attr]  # a term
-            machine.notes.answers_used.add(read.arguments[0])  # type: ignore[union-attr]  # as above
+        read = undisturbed(word)
+        read = machine.outputs.result_in(read) or read
+        if read.__class__ is not int and read.operation == "result":  # type: ignore[union-attr]
+            machine.notes.answers_used.add(read.arguments[0])  # type: ignore[union-attr]
         elif word is machine.pool.selector or word is machine.pool.selector_high:
             return machine._as_known(path, word)
     return word

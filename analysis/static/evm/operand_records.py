@@ -2,7 +2,7 @@
 
 Recorded, one `Effect` in `CfgNode.operands` each: transient stores, target, gas and input of calls,
 symbolic memory addresses and lengths, and copies of return data. `condition_finder` looks up their
-sources; everything else reads `CfgNode.effects`.
+sources, and `memory_proof` proves where the stores go; everything else reads `CfgNode.effects`.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,9 @@ from analysis.static.evm.path_state import PathState
 
 MEMORY: Final = "MEMORY"
 """Kind of a memory address or length that is no number, without a constant summand. Words: it."""
+
+WRITTEN: Final = "WRITTEN"
+"""Kind of a store to a symbolic address, or of symbolic length. Words: address, length."""
 
 INPUT: Final = "INPUT"
 """Kind of a call's operands. Words: target, value, gas, length of the input, and the words of it:
@@ -60,6 +63,15 @@ _RANGES: Final[dict[str, tuple[tuple[int, int | None], ...]]] = {
 }
 """Indices of address and length among an instruction's operands. Length None: one word."""
 
+_WRITTEN_RANGES: Final = {
+    **dict.fromkeys(
+        ("MSTORE", "MSTORE8", "CALLDATACOPY", "CODECOPY", "RETURNDATACOPY", "MCOPY"), 0
+    ),
+    "EXTCODECOPY": 0,
+    **dict.fromkeys(("CALL", "CALLCODE", "STATICCALL", "DELEGATECALL"), 1),
+}
+"""Index of the range that an instruction writes."""
+
 _VALUED: Final = frozenset({"CALL", "CALLCODE"})
 _CALLS: Final = _VALUED | {"STATICCALL", "DELEGATECALL"}
 
@@ -78,6 +90,12 @@ def record_range(path: PathState, pc: int, place: Value, length: Value | None) -
         noted = path.node.operands
         if not any(each.words[0] is bare and each.kind == MEMORY for each in noted):
             noted.append(Effect(kind=MEMORY, pc=pc, words=(bare,)))
+
+
+def record_written(path: PathState, pc: int, place: Value, length: Value) -> None:
+    """Record a store of that many bytes, unless address and length are numbers."""
+    if length != 0 and (isinstance(place, Expr) or isinstance(length, Expr)):
+        path.node.operands.append(Effect(kind=WRITTEN, pc=pc, words=(place, length)))
 
 
 def _record_call(
@@ -115,15 +133,20 @@ def _recording(name: str) -> Handler:
     """Return the instruction's handler, with a record of its ranges of memory first."""
     handle, ranges = EFFECTS.get(name, no_effect), _RANGES[name]
     is_call = name in _CALLS
+    written = ranges[_WRITTEN_RANGES[name]] if name in _WRITTEN_RANGES else None
 
     def accessed(machine: Interpreter, path: PathState, pc: int, *words: Value) -> Value | None:
         if words[0].__class__ is not int:
             record_range(path, pc, words[0], None)
+            if written is not None:
+                record_written(path, pc, words[0], _WORD)
         return handle(machine, path, pc, *words)
 
     def done(machine: Interpreter, path: PathState, pc: int, *words: Value) -> Value | None:
         for place, length in ranges:
             record_range(path, pc, words[place], None if length is None else words[length])
+        if written is not None and written[1] is not None:
+            record_written(path, pc, words[written[0]], words[written[1]])
         if is_call:
             _record_call(machine, path, name, pc, words)
         return handle(machine, path, pc, *words)
@@ -144,6 +167,7 @@ def _copied(
     if not is_all and size is not None:
         path.node.operands.append(Effect(kind=COPIED, pc=pc, words=(source, length, size)))
     record_range(path, pc, place, length)
+    record_written(path, pc, place, length)
     return EFFECTS["RETURNDATACOPY"](machine, path, pc, place, source, length)
 
 

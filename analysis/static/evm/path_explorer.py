@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
+from analysis.static.evm.address_ranges import AddressRanges
 from analysis.static.evm.basic_blocks import (
     ACTS,
     COMPUTES_OF_TWO,
@@ -44,7 +45,7 @@ from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expressions import Expr, ExprPool, Value
 from analysis.static.evm.instruction_effects import Interpreter, copy_code
 from analysis.static.evm.join_points import FunctionWorklist, JoinTable, exact_visits
-from analysis.static.evm.operand_records import record_range
+from analysis.static.evm.operand_records import record_range, record_written
 from analysis.static.evm.path_state import Notes, PathState, rank
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
@@ -97,6 +98,9 @@ _SHARES: Final = 3
 _SMALL_SHARES: Final = 24
 """Divisor of that share in the first round, so that simple functions end before large ones."""
 
+_CHEAP: Final = 4
+"""A code is explored a second time if the first took at most this part of the steps."""
+
 _CLOCK_EVERY: Final = 1024
 """Steps between two readings of the clock."""
 
@@ -110,9 +114,10 @@ _WIDEST_ENTRY: Final = 32
 
 
 class _PathExplorer:
-    def __init__(self, program: Program, budget: Budget) -> None:
+    def __init__(self, program: Program, budget: Budget, *, is_careful: bool = False) -> None:
         self.program = program
         self.pool = ExprPool()
+        self.ranges = AddressRanges(self.pool, is_careful=is_careful)
         self.notes = Notes()
         self.notes.hashed = self.pool.hashed
         self._machine = Interpreter(program, self.pool, self.notes)
@@ -125,7 +130,7 @@ class _PathExplorer:
         """Worklists of the functions that are not finished."""
         self._function = FunctionWorklist(JoinTable(self.pool, self.graph))
         """Worklist of the function being explored."""
-        self._steps_left = budget.steps
+        self.steps_left = budget.steps
         self._share = budget.steps // _SHARES
         self._limit = 0
         """Steps that the function may use in total."""
@@ -135,7 +140,7 @@ class _PathExplorer:
 
     def run(self, entry: FunctionId) -> None:
         """Explore all paths from the start of the code, then all functions found there."""
-        first = PathState(0, [], SymbolicMemory(self.pool), entry, None)
+        first = PathState(0, [], SymbolicMemory(self.pool, self.ranges), entry, None)
         first.is_at_join_point = 0 in self.program.jump_targets
         first.node = self.graph.add(entry, 0)
         self.graph.roots.setdefault(entry, []).append(first.node)
@@ -148,7 +153,7 @@ class _PathExplorer:
         while self._functions:
             large = min(self._functions, key=rank)
             function = self._functions[large]
-            self._limit = function.spent + max(0, self._steps_left) // _SHARES
+            self._limit = function.spent + max(0, self.steps_left) // _SHARES
             self._run_function(large)
             while (path := function.take()) is not None:
                 self.notes.cut.add(path.node.entry)
@@ -172,12 +177,12 @@ class _PathExplorer:
 
     def _pay(self, path: PathState, steps: int) -> bool:
         """Count steps. False: none are left, and the path is put back on the worklist."""
-        self._steps_left -= steps
+        self.steps_left -= steps
         self._function.spent += steps
-        if self._steps_left <= self._next_look:
-            self._next_look = self._steps_left - _CLOCK_EVERY
+        if self.steps_left <= self._next_look:
+            self._next_look = self.steps_left - _CLOCK_EVERY
             self.notes.is_timed_out |= time.thread_time() > self._stop_at_s
-            self._is_over |= self._steps_left <= 0 or self.notes.is_timed_out
+            self._is_over |= self.steps_left <= 0 or self.notes.is_timed_out
         if self._is_over or self._function.spent > self._limit:
             self._function.waiting.append(path)
             return False
@@ -185,7 +190,7 @@ class _PathExplorer:
 
     def _pay_for_copy(self, path: PathState) -> None:
         """Charge steps for the size of a copied state, which bounds memory on hostile code."""
-        self._steps_left -= (len(path.stack) + len(path.memory.cells)) // _WORDS_A_STEP
+        self.steps_left -= (len(path.stack) + len(path.memory.cells)) // _WORDS_A_STEP
 
     def _follow(self, path: PathState) -> None:
         """Execute one path until it ends, is merged at a join point, or the budget is used up."""
@@ -287,6 +292,7 @@ class _PathExplorer:
     ) -> bool:
         """Execute a CODECOPY that may read a jump table, with one path for every entry."""
         record_range(path, block.end_pc, place, length)
+        record_written(path, block.end_pc, place, length)
         is_entry = isinstance(length, int) and length <= _WIDEST_ENTRY
         spread = table_lookup_of(source) if is_entry else None
         if spread is None:
@@ -442,7 +448,21 @@ def explore(program: Program, *, selectors: Iterable[int] = (), budget: Budget) 
     `selectors` known from elsewhere and not matched there are explored from the start one by one.
     """
     walker = _PathExplorer(program, budget)
+    found = _explored(walker, selectors)
+    if found.misplaced and walker.steps_left > budget.steps - budget.steps // _CHEAP:
+        # Some phi turned out lower than relied on: few codes need this second walk.
+        found = _explored(_PathExplorer(program, budget, is_careful=True), selectors)
+    return found
+
+
+def _explored(walker: _PathExplorer, selectors: Iterable[int]) -> Exploration:
     walker.run(None)
     for selector in sorted(set(selectors) - walker.notes.selectors):
         walker.run(selector)
-    return Exploration(notes=walker.notes, graph=walker.graph, pool=walker.pool)
+    return Exploration(
+        notes=walker.notes,
+        graph=walker.graph,
+        pool=walker.pool,
+        ranges=walker.ranges,
+        misplaced=frozenset(walker.ranges.failed()),
+    )

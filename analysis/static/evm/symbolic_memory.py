@@ -4,13 +4,14 @@ Addresses are numbers where the free memory pointer is known and expressions whe
 "pointer + 32" is one expression however it was computed, so that loads find stored words. A store
 that covers part of an earlier one leaves the rest of that as a fragment: no two cells overlap.
 
-Not sound for arbitrary code: addresses with different symbolic bases, or one with a base and a
-number, are assumed not to alias, as in memory that compilers allocate. At most 160 cells are kept.
+A store changes every cell that is not provably apart from it (`address_ranges`) to an unknown word.
+At most 160 cells are kept.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from analysis.static.evm.address_ranges import HEAP, AddressRanges
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value
 from core.evm.primitives import ADDRESS_BITS, ADDRESS_MASK
 
@@ -36,24 +37,36 @@ Cell = Value | Fragment
 class SymbolicMemory:
     """Words by address, oldest store first. Copies are copy-on-write."""
 
-    __slots__ = ("_is_aligned", "_is_shared", "_pool", "cells", "is_clean")
+    __slots__ = (
+        "_is_aligned",
+        "_is_numeric",
+        "_is_shared",
+        "_pool",
+        "_ranges",
+        "cells",
+        "is_clean",
+    )
 
-    def __init__(self, pool: ExprPool) -> None:
+    def __init__(self, pool: ExprPool, ranges: AddressRanges | None = None) -> None:
         self._pool = pool
+        self._ranges = ranges or AddressRanges(pool)
         self.cells: dict[Value, Cell] = {}
         self.is_clean = True
         """True if all bytes at numeric addresses that are in no cell are still zero."""
         self._is_aligned = True
         """True if all cells are whole words at multiples of 32 from their base."""
+        self._is_numeric = True
+        """True if all cells are at numeric addresses."""
         self._is_shared = False
 
     def copy(self) -> "SymbolicMemory":
         """Return an independent memory with the same words."""
         self._is_shared = True
-        other = SymbolicMemory(self._pool)
+        other = SymbolicMemory(self._pool, self._ranges)
         other.cells = self.cells
         other.is_clean = self.is_clean
         other._is_aligned = self._is_aligned
+        other._is_numeric = self._is_numeric
         other._is_shared = True
         return other
 
@@ -69,7 +82,7 @@ class SymbolicMemory:
         """Return the merge of both: cells in which they agree, and `join(place, one, two)` where
         both hold different whole words. Other cells become unknown."""
         theirs = other.cells
-        found = SymbolicMemory(self._pool)
+        found = SymbolicMemory(self._pool, self._ranges)
         cells = found.cells
         for place, kept in self.cells.items():
             word = theirs.get(place)
@@ -80,6 +93,7 @@ class SymbolicMemory:
             elif not isinstance(kept, tuple) and not isinstance(word, tuple):
                 cells[place] = join(place, kept, word)
         found._is_aligned = self._is_aligned or other._is_aligned
+        found._is_numeric = self._is_numeric or other._is_numeric
         is_all = len(cells) == len(self.cells) == len(theirs)
         found.is_clean = is_all and self.is_clean and other.is_clean
         return found
@@ -103,6 +117,8 @@ class SymbolicMemory:
         else:
             self._is_aligned = False
             self._cut(place, _WORD)
+        if place.__class__ is not int or not self._is_numeric:
+            self._disturb(place, _WORD)
         self._put(place, word)
 
     def store_byte(self, place: Value, word: Value) -> None:
@@ -122,6 +138,7 @@ class SymbolicMemory:
         self._own()
         self._is_aligned = False
         self._cut(place, part[2])
+        self._disturb(place, part[2])
         self._put(place, part)
 
     def _put(self, place: Value, cell: Cell) -> None:
@@ -131,7 +148,47 @@ class SymbolicMemory:
             self.is_clean = False
         cells[place] = cell
         if place.__class__ is not int:
-            self.is_clean = False
+            self.is_clean = self._is_numeric = False
+
+    def _disturb(self, place: Value, length: Value) -> None:
+        """Make the cells with another base unknown that a store may hit."""
+        if self._is_numeric and place.__class__ is int:
+            return
+        cells = self.cells
+        base, start = _split(place)
+        end = self._pool.build("ADD", place, length) if isinstance(length, Expr) else None
+        is_unknown = base is not None and not self._ranges.is_at_least(base, 0, -start)
+        for cell, kept in cells.items():
+            if is_unknown and cell.__class__ is int and cell < HEAP:
+                continue
+            other, offset = _split(cell)
+            if other is not base and not self._is_apart(
+                (base, start), length, end, (other, offset), _parts(kept)[2]
+            ):
+                unknown = self._pool.intern("memory", cell, place)
+                word, first, size = _parts(kept)
+                disturbed = self._pool.disturbed(word, unknown)
+                is_part = isinstance(kept, tuple)
+                cells[cell] = (disturbed, first, size) if is_part else disturbed
+
+    def _is_apart(
+        self,
+        store: tuple[Expr | None, int],
+        length: Value,
+        end: Value | None,
+        cell: tuple[Expr | None, int],
+        size: int,
+    ) -> bool:
+        """True if a store surely ends before a cell, or starts behind it. `end`: of the store, if
+        its length is not a number."""
+        is_at_least = self._ranges.is_at_least
+        one, other = store[0] or 0, cell[0] or 0
+        between = cell[1] - store[1]
+        if is_at_least(one, other, size + between):
+            return True
+        if isinstance(length, int):
+            return is_at_least(other, one, length - between)
+        return end is not None and is_at_least(other, end, -cell[1])
 
     def replace(self, place: Value, cell: Cell) -> None:
         """Change what is known of the content of a cell."""
@@ -140,7 +197,7 @@ class SymbolicMemory:
     def forget(self, place: Value, length: Value) -> None:
         """Make `length` bytes from `place` on unknown.
 
-        Length unknown: all bytes from there on; for a numeric place also all symbolic addresses.
+        Length unknown: all bytes from there on.
         """
         if length == 0:
             return
@@ -151,8 +208,7 @@ class SymbolicMemory:
         else:
             self._is_aligned &= _is_aligned(place) and not length & _LOW_BITS
             self._cut(place, length)
-        if isinstance(place, int) and not isinstance(length, int):
-            self.cells = {cell: kept for cell, kept in self.cells.items() if isinstance(cell, int)}
+        self._disturb(place, length)
 
     def _cut(self, place: Value, length: int) -> None:
         """Remove a byte range from the cells; the rest of a cut word stays as a fragment."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from analysis.static.evm.cfg import DESTRUCTS, CfgNode, Effect, FunctionId
-from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.expressions import Expr, Value, undisturbed
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from core.evm.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape
@@ -51,7 +51,7 @@ class NormalForms:
 
     def of(self, word: Value, depth: int = _DEEPEST) -> str:
         """Return the normal form of a value."""
-        word = bare(word)
+        word = bare(undisturbed(bare(word)))
         if isinstance(word, int):
             return _CONSTANT
         if depth == 0:

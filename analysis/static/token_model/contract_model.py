@@ -71,6 +71,8 @@ class ContractModel:
         self.program = program
         self.notes = exploration.notes
         self.pool = exploration.pool
+        self.ranges = exploration.ranges
+        self.misplaced = exploration.misplaced
         self.delegation = delegation
         self.selectors = selectors
         self.dependencies = DependencyAnalysis(self.pool)

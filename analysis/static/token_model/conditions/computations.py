@@ -20,7 +20,7 @@ from analysis.static.dataflow.predicates import (
     Variable,
     parameters_of,
 )
-from analysis.static.dataflow.storage_layout import StorageLocation
+from analysis.static.dataflow.storage_layout import StorageLocation, names_unknown
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, MOVERS, TOTAL_SUPPLY
@@ -478,6 +478,8 @@ class _Writer:
 
     def _role(self, place: StorageLocation, bits: int) -> None:
         roles = self._code.storage.roles
+        if names_unknown(place.root):
+            self._add(source="unknown")  # it may be any variable
         if place.root in roles.balances and is_derived(place.keys[0]):
             # An account without an owner: any sender of tokens sets its balance.
             self._add(source="mark", variable=(place.root, bits))
