@@ -20,6 +20,9 @@ _DEEPEST: Final = 40
 _EXACT_ROUNDS: Final = 8
 _MOST_ROUNDS: Final = 60
 _MOST_SUMMANDS: Final = 500
+_MOST_OPERANDS: Final = 12
+_NESTED: Final = 3
+"""Phis within phis that are resolved for one distance."""
 
 _SIZES: Final = frozenset({"CALLDATASIZE", "RETURNDATASIZE", "CODESIZE", "MSIZE", "returndatasize"})
 _LARGEST_SIZE: Final = 2**32
@@ -91,26 +94,58 @@ class AddressRanges:
 
     def _distance(self, one: Value, other: Value, depth: int = _DEEPEST) -> int:
         terms: SumOfWords = {}
-        least = self._add_to(terms, one, 1) + self._add_to(terms, other, -1)
+        rest = self._add_to(terms, one, 1) + self._add_to(terms, other, -1)
+        rest = self._round(terms, rest)
+        least = self._bound(terms, rest, depth)
+        return least if least >= 0 else max(least, self._over_operands(terms, rest, _NESTED))
+
+    def _round(self, terms: SumOfWords, rest: int) -> int:
+        """Replace the rounded words of a sum by what they round. Return a lower bound of its
+        number."""
         for _ in range(_MOST_SUMMANDS):
             # Equal words have cancelled before, so that rounding costs no precision there.
             word = next((each for each in terms if rounded(each)[0] is not None), None)
             if word is None:
                 break
             (whole, unit), count = rounded(word), terms.pop(word)
-            least -= max(count, 0) * (unit - 1)
-            least += self._add_to(terms, whole or 0, count)
+            rest -= max(count, 0) * (unit - 1)
+            rest += self._add_to(terms, whole or 0, count)
+        return rest
+
+    def _bound(self, terms: SumOfWords, rest: int, depth: int) -> int:
+        """Return the lower bound of a sum, from the bound of each word."""
         left = dict(terms)
         for word, count in terms.items():
             if count > 0:
-                least += count * self._low_of(word, depth) if _is_phi(word) else 0
+                rest += count * self._low_of(word, depth) if _is_phi(word) else 0
                 continue
             whole = _whole_of(word, left)
             if whole is not None and left[whole] >= -count:
                 left[whole] += count  # a part of a word that is added is not more than it
             else:
-                least += count * min(most_of(word), FAR)
-        return max(least, -FAR)
+                rest += count * min(most_of(word), FAR)
+        return max(rest, -FAR)
+
+    def _over_operands(self, terms: SumOfWords, rest: int, depth: int) -> int:
+        """Return the least bound of a sum with each operand of a phi in place of the phi."""
+        phi = next((word for word, count in terms.items() if count == 1 and _is_phi(word)), None)
+        operands = () if phi is None else tuple(self._pool.phi_operands.get(phi, ()))
+        if phi is None or depth == 0 or not 0 < len(operands) <= _MOST_OPERANDS:
+            return -FAR
+        found = FAR
+        others = {word: count for word, count in terms.items() if word is not phi}
+        for operand in operands:
+            if operand is phi or found == -FAR:
+                continue
+            sum_ = dict(others)
+            number = self._round(sum_, rest + self._add_to(sum_, operand, 1))
+            if sum_.get(phi) == 1 and _is_rising(sum_, terms) and number >= rest:
+                continue  # an earlier round of a loop
+            least = self._bound(sum_, number, 0)
+            if least < 0:
+                least = max(least, self._over_operands(sum_, number, depth - 1))
+            found = min(found, least)
+        return found
 
     def _add_to(self, terms: SumOfWords, word: Value, times: int) -> int:
         """Add a multiple of the word to a sum; return the number in it."""
@@ -158,6 +193,12 @@ class AddressRanges:
         operands = tuple(self._pool.phi_operands.get(phi, ()))
         lows = (self._distance(each, 0, depth) for each in operands if each is not phi)
         return max(0, min(lows, default=0))
+
+
+def _is_rising(terms: SumOfWords, before: SumOfWords) -> bool:
+    """True if no word is fewer times in a sum than before."""
+    words = dict.fromkeys((*terms, *before))
+    return all(terms.get(word, 0) >= before.get(word, 0) for word in words)
 
 
 def _whole_of(word: Expr, terms: SumOfWords) -> Expr | None:
