@@ -43,7 +43,6 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from analysis.static.custody.open_functions import OpenFunction
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS
 from core.evm.primitives import ZERO_ADDRESS, RawAmount
 from core.report.report import EvidenceRow
@@ -102,8 +101,8 @@ class _Sequence(msgspec.Struct, frozen=True, kw_only=True):
     """The calls of one suspicion, in a separate simulation."""
 
     caller: ProbeCaller
-    function: OpenFunction
-    """The function that is repeated."""
+    probe: SimulatedProbe
+    """The probe that is repeated."""
     simulation: Simulation
     start: CallHandle
     worlds: tuple[CallHandle, ...]
@@ -151,10 +150,13 @@ def _conclude(
     and every suspicion repeated."""
     value: bool | None = False if is_known else None
     rows: dict[str, EvidenceRow] = {}
+    repeated: set[tuple[str, SimulatedProbe]] = set()
     for sequence, result in zip(sequences, results, strict=True):
         if isinstance(result, NotSimulated):
             value = value or None
             continue
+        if any(result[act].ok for act in sequence.acts[-len(sequence.worlds) :]):
+            repeated.add((sequence.caller.kind, sequence.probe))
         outcome = _judge(inquiry, sequence, result)
         if outcome is None:
             value = value or None
@@ -163,6 +165,8 @@ def _conclude(
         for key, is_shown in ((KEY, outcome.is_created), (TAKING_KEY, outcome.is_taken)):
             if is_shown and key not in rows:
                 rows[key] = simulation_evidence(key, VERSION, sequence.simulation, result, outcome)
+    if any((each.caller.kind, each.probe) not in repeated for each in sequences):
+        value = value or None  # a gain that no sequence repeats is not explained
     return CreationFindings(
         value=value, takes_from_others=TAKING_KEY in rows, evidence=tuple(rows.values())
     )
@@ -237,8 +241,9 @@ def _write_sequence(
     preparations: Sequence[SimulatedProbe],
 ) -> _Sequence:
     attack, probe = inquiry.attack, suspicion.probe
+    is_late = probe.is_late or inquiry.functions.reads_clock
     number, time_s = attack.block
-    blocks, wait_s = (LATE_BLOCKS, LATE_S) if probe.is_late else (1, _STEP_S)
+    blocks, wait_s = (LATE_BLOCKS, LATE_S) if is_late else (1, _STEP_S)
     times = [(number + blocks + at, time_s + wait_s + _STEP_S * at) for at in range(2)]
     builder = SimulationBuilder((attack.block, *times))
     reader = attack.account("census taker")
@@ -264,7 +269,7 @@ def _write_sequence(
     simulation = stage(inquiry, caller, builder.blocks())
     return _Sequence(
         caller=caller,
-        function=probe.function,
+        probe=probe,
         simulation=_with_router(inquiry, simulation),
         start=start,
         worlds=tuple(worlds),
@@ -299,7 +304,7 @@ def _judge(
     returned = _returned_wei(inquiry, sequence, result)
     uncounted, counted = max(each.uncounted_raw for each in created), created[-1].counted_raw
     taken = created[-1].taken_raw
-    if sequence.function.selector not in HOLDER_FUNCTIONS:
+    if sequence.probe.function.selector not in HOLDER_FUNCTIONS:
         taken = max(taken, created[-1].emptied_raw)
     is_created: bool | None = uncounted > 0 or (not paid and _is_material(created, start.supply))
     if paid and counted and not uncounted:
