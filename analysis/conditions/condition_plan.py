@@ -50,6 +50,15 @@ def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
     return tuple(dict.fromkeys((*compared, *named)))
 
 
+def deciding_slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
+    """Return the storage slots that trades depend on, without those of compilers' checks alone.
+
+    Each trade moves some of those.
+    """
+    decided = tuple(each for each in conditions.conditions if each.effect != "overruns")
+    return slots_of(msgspec.structs.replace(conditions, conditions=decided))
+
+
 def _elements(condition: TradeCondition) -> Iterator[Hash32]:
     """Yield the slots of entries that are the same in every trade.
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.conditions.condition_plan import slots_of
+from analysis.conditions.condition_plan import deciding_slots_of, slots_of
 from analysis.market.pool_ranking import ValuedPool
 from analysis.market.venues.state.hook_permissions import DYNAMIC_FEE, permissions_of_address
 from analysis.pipeline.chain_context import ChainContext
@@ -180,7 +180,12 @@ def state_words(
     conditions read.
     """
     words = {(token, slot): word for read in own for slot, word in read.items()}
-    words |= {(code.contract, slot): word for code in codes for slot, word in code.words.items()}
+    words |= {
+        (code.contract, slot): code.words[slot]
+        for code in codes
+        for slot in deciding_slots_of(code.conditions)
+        if slot in code.words
+    }
     return tuple(
         StateWord(contract=contract, slot=slot, word=to_hash32(word))
         for (contract, slot), word in sorted(words.items())
