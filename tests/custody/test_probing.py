@@ -53,6 +53,7 @@ TRAPS: dict[str, tuple[Act, ...]] = {
     ),
     "NegativeBurn": (Act(call="burn(uint256)", values=(2**256 - SUPPLY,)),),
     "WrappingSend": (Act(call="send(address,uint256)", values=("friend", SUPPLY)),),
+    "LateOnce": (Act(call="begin()", waits_s=4_000), Act(call="claim()")),
     "LateClaim": (Act(call="begin()", waits_s=4_000), Act(call="claim()")),
     "TwoLedgers": (
         Act(call="wrap(uint256)", values=("all",)),

@@ -171,6 +171,24 @@ contract TwoLedgers is Erc20 {
     }
 }
 
+/// As LateClaim, once for each account.
+contract LateOnce is Erc20 {
+    mapping(address => uint256) private _since;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function begin() external {
+        require(_since[msg.sender] == 0, "once");
+        _since[msg.sender] = block.timestamp;
+    }
+
+    function claim() external {
+        require(_since[msg.sender] != 0 && block.timestamp > _since[msg.sender] + 1 hours, "early");
+        _since[msg.sender] = type(uint256).max;
+        _balances[msg.sender] += 100_000 ether;
+    }
+}
+
 /// Anybody may mint; the supply counts it.
 contract FreeMint is Erc20 {
     constructor(string memory n, string memory s) Erc20(n, s) {}
