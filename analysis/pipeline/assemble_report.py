@@ -166,7 +166,7 @@ def _scan_findings(facts: Facts) -> ScanFindings:
         untested_conditions=facts.untested_conditions,
         hidden_owner_controls=facts.hidden_owner_controls,
         unproved_custody=facts.custody.is_unproved if facts.custody else None,
-        creates_balances=_creates_unseen(facts),
+        creates_balances=facts.creates_balances,
         balances_can_be_created=facts.balances_can_be_created,
         hidden_creation=facts.creation.is_hidden if facts.creation else None,
         unexplained_creation=facts.creation.is_unexplained if facts.creation else None,
@@ -183,13 +183,6 @@ def _pool_rows(facts: Facts, *, min_liquidity_usd: float) -> tuple[PoolResultRow
         facts.curves,
         min_liquidity_usd=min_liquidity_usd,
     )
-
-
-def _creates_unseen(facts: Facts) -> bool | None:
-    """True if balances are created without a mint function; a mint has its own field."""
-    if facts.creates_balances and facts.static.mint_or_burn_function is not False:
-        return None if facts.static.mint_or_burn_function is None else False
-    return facts.creates_balances
 
 
 _SEEN_TAX_PCT = 0.1

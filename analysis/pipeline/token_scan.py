@@ -82,6 +82,7 @@ from analysis.token.powers import (
     tight_caps,
 )
 from analysis.token.source_verification import SourceFindings, find_openness
+from analysis.token.unproved_credits import creates_balances, credit_evidence, live_credits
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
@@ -441,12 +442,14 @@ class TokenScan:
             anchor_prices(self.context.chain, self.first_round.native_usd),
             decimals=self.first_round.admitted.metadata.decimals,
         )
+        credits = live_credits(self.code.powers, self.live_setters)
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
             *self.probes.evidence,
             *self.liquidity.evidence,
             *(() if self.creation_findings is None else (self.creation_findings.evidence,)),
+            *credit_evidence(credits),
         )
         record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
@@ -470,9 +473,9 @@ class TokenScan:
             ),
             custody=self._custody(),
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
-            creates_balances=self.code.hints.creates_balances,
             balances_can_be_created=self.probes.value,
             creation=self.creation_findings,
+            creates_balances=creates_balances(credits),
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,

@@ -163,7 +163,6 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
             prover,
             custody,
             {entry: types for entry, types in functions.items() if types is not None},
-            shown={found.entry for found in answers["mint_or_burn_function"].evidence},
         ),
         conditions=conditions,
         powers=find_powers(

@@ -180,6 +180,11 @@ def _joined_powers(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> Stati
         powers=_distinct(each.powers for each in every[1:]),
         setters=_distinct(each.setters for each in every),
         wild=_distinct(each.wild for each in every),
+        credits=(
+            None
+            if any(each.credits is None for each in every[1:])
+            else _distinct(each.credits or () for each in every)
+        ),
         is_complete=all(each.is_complete for each in every) and not front.powers.stores_plain,
     )
 
@@ -268,13 +273,6 @@ def behind_front(hints: SimulationHints, front: SimulationHints) -> SimulationHi
 
 def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
     """Join hints: everything that either suggests to try; proved only if both are."""
-    creates = (
-        True
-        if one.creates_balances or other.creates_balances
-        else one.creates_balances
-        if one.creates_balances == other.creates_balances
-        else None
-    )
     return SimulationHints(
         addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
         stored=tuple(dict.fromkeys((*one.stored, *other.stored))),
@@ -283,7 +281,6 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
         open_writes=(*one.open_writes, *other.open_writes),
         grants=tuple(dict.fromkeys((*one.grants, *other.grants))),
         openings=tuple(dict.fromkeys((*one.openings, *other.openings))),
-        creates_balances=creates,
         open_functions=OpenFunctions(
             functions=tuple(
                 dict.fromkeys((*one.open_functions.functions, *other.open_functions.functions))

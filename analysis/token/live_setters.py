@@ -22,6 +22,7 @@ def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
     """Return the storage slots that decide which setters are live, at most `MOST_SLOTS`."""
     every = [*(each for power in powers.powers for each in power.setters)]
     every += [*powers.setters, *powers.wild, *(powers.calls or ())]
+    every += [each.setter for each in powers.credits or ()]
     found = dict.fromkeys(slot for setter in every for slot in _slots(setter))
     return tuple(found)[:MOST_SLOTS]
 

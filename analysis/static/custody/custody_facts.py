@@ -68,7 +68,14 @@ class NotNegative(msgspec.Struct, frozen=True):
     subtrahend: Value
 
 
-Fact = EqualityFact | AllowanceCovers | AllowanceUnlimited | CallerListed | NotNegative
+class Distinct(msgspec.Struct, frozen=True):
+    """Both expressions have different values."""
+
+    one: Value
+    other: Value
+
+
+Fact = EqualityFact | AllowanceCovers | AllowanceUnlimited | CallerListed | NotNegative | Distinct
 
 
 class FactReader:

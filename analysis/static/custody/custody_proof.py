@@ -16,6 +16,7 @@ from analysis.static.custody.checked_differences import CheckedDifferences
 from analysis.static.custody.custody_facts import (
     AllowanceCovers,
     AllowanceUnlimited,
+    Distinct,
     EqualityFact,
     Fact,
     FactReader,
@@ -361,11 +362,12 @@ class CustodyProver:
         """True if the difference is never negative on a path through `pc`: the function reverts
         where it would be, or the subtrahend is a share of the minuend that depends on no other
         calldata."""
-        if self._is_part(large, small):
+        if self.is_part(large, small):
             return True
         return any(self.checks.holds_at(entry, pc, large, one) for one in reductions(small))
 
-    def _is_part(self, large: Value, small: Value) -> bool:
+    def is_part(self, large: Value, small: Value) -> bool:
+        """True if the second word is a share of the first that depends on no other calldata."""
         return self._given(small) <= self._given(large) and all(
             self._is_fraction(core(each)) for each in self.code.dependencies.phi_values(small)
         )
@@ -403,7 +405,7 @@ class CustodyProver:
                 and party(one.arguments[0]) in holders
                 for one in (fact.one, fact.other)
             )
-        if isinstance(fact, NotNegative):
+        if isinstance(fact, NotNegative | Distinct):
             return False
         if isinstance(fact, AllowanceCovers | AllowanceUnlimited):
             return self._is_allowance(fact.slot)

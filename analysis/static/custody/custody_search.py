@@ -60,7 +60,7 @@ class PathSearch:
         with_gates: bool = False,
     ) -> None:
         """`with_gates`: also explore branches that only privileged callers can take."""
-        self.slice = CustodySlice(prover, entry, depth)
+        self.slice = self._sliced(prover, entry, depth)
         self.prover = prover
         self.depth = depth
         self.with_gates = with_gates
@@ -75,6 +75,11 @@ class PathSearch:
         self.count = 0
         """Number of states explored."""
         self._from: dict[SearchState, _Step] = {}
+
+    def _sliced(
+        self, prover: CustodyProver, entry: FunctionId, depth: SearchPrecision
+    ) -> CustodySlice:
+        return CustodySlice(prover, entry, depth)
 
     # --- exploration --------------------------------------------------------------------------
 
@@ -124,24 +129,23 @@ class PathSearch:
 
     def _steps(self, state: SearchState) -> Iterator[tuple[SearchState, tuple[Value, bool] | None]]:
         node = state.node
-        status = state.status
+        here = state
         if node in self.slice.events or self.slice.signs:
             for effect in node.effects:
-                status = self._do(effect, state, status)
+                here = self._do(effect, here)
         if node.end == UNRESOLVED:
-            lost = Obligation("unknown", node.pc, None, None, None)
-            status = self._owing(status, lost)
+            here = self._lost(node, here)
         successors = [after for after in node.successors() if after in self.flow.can_succeed]
         is_last = not any(self.slice.ahead[after] & OWES for after in successors)
-        status = self._settled(state, status, is_last=is_last)
-        here = msgspec.structs.replace(state, status=status)
+        status = self._settled(state, here.status, is_last=is_last)
+        here = msgspec.structs.replace(here, status=status)
         is_over = not any(self.slice.ahead[after] for after in successors)
         may_matter = any(self.slice.ahead[after] & EVENT for after in successors)
-        if is_over or not (status.debts or may_matter):
-            if status.debts and (node.end in ENDS or successors):
+        if is_over or not (here.is_open or may_matter):
+            if here.is_open and (node.end in ENDS or successors):
                 self._close(here, state)
             return
-        if node.end in ENDS and status.debts:
+        if node.end in ENDS and here.is_open:
             self._close(here, state)
         if node.branch is not None:
             yield from self._branch(here, node.branch)
@@ -154,7 +158,7 @@ class PathSearch:
             bindings = self._bound(bindings, node)
         live = self.slice.live.get(after, 0)
         kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
-        return SearchState(after, kept, state.facts, state.tested, state.status)
+        return SearchState(after, kept, state.facts, state.tested, state.status, state.ledger)
 
     def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
         known = dict(bindings)
@@ -191,27 +195,32 @@ class PathSearch:
                     self.has_gates = True
                     if not self.with_gates:
                         continue
-                facts |= {
-                    fact for fact in stated if self.prover.is_of_use(fact, self.slice.holders)
-                }
-                facts |= self.slice.shown(condition, holds=holds)
+                facts |= self.slice.kept(stated)
+                facts = facts.union(self.slice.shown(condition, holds=holds))
             if self.depth.conditions and tells:
                 tested |= {(form, is_so)}
-            side = SearchState(state.node, state.bindings, facts, tested, state.status)
+            side = msgspec.structs.replace(state, facts=facts, tested=tested)
             yield self._move(side, state.node, after), literal
 
     # --- effects ------------------------------------------------------------------------------
 
-    def _do(self, effect: Effect, state: SearchState, status: ObligationState) -> ObligationState:
+    def _do(self, effect: Effect, state: SearchState) -> SearchState:
+        """Return the state after an effect."""
+        status = state.status
         if effect.kind == "SSTORE":
             slot, value = (
                 self.prover.phis.resolve(word, state.bindings) for word in effect.words[:2]
             )
-            return self._store(effect, slot, value, state.facts, status)
-        if self.prover.is_event(self.entry, effect):
+            status = self._store(effect, slot, value, state.facts, status)
+        elif self.prover.is_event(self.entry, effect):
             debt = Obligation("code", effect.pc, None, None, None)
-            return self._owing(status, debt)
-        return status
+            status = self._owing(status, debt)
+        return msgspec.structs.replace(state, status=status)
+
+    def _lost(self, node: CfgNode, state: SearchState) -> SearchState:
+        """Return the state at an end that was not followed."""
+        status = self._owing(state.status, Obligation("unknown", node.pc, None, None, None))
+        return msgspec.structs.replace(state, status=status)
 
     def _store(
         self,

@@ -5,12 +5,12 @@ Every node is marked with bits, which are then propagated backwards. The path se
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from analysis.static.custody.custody_facts import NotNegative, known_differences, normal
+from analysis.static.custody.custody_facts import Fact, NotNegative, known_differences, normal
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.addresses import party
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, FunctionId
@@ -41,24 +41,19 @@ class CustodySlice:
         self.code = prover.code
         self.gates = prover.gates
         self.depth = depth
+        self.entry = entry
         self.flow = self.code.functions.cfg(entry)
         self.events: dict[CfgNode, list[Effect]] = {}
         """Stores and calls that may change balances or allowances of holders, by node."""
         self.owing: set[int] = set()
         """Those of them, by `id`, that an account other than the caller may have to authorise."""
         for node, effect in self.flow.effects():
-            if prover.is_event(entry, effect):
+            if self.is_event(effect):
                 self.events.setdefault(node, []).append(effect)
-                if prover.owes(entry, effect):
+                if self.is_owing(effect):
                     self.owing.add(id(effect))
         self.holders = set(self._find_holders())
-        self.differences = {
-            difference
-            for effects in self.events.values()
-            for effect in effects
-            if effect.kind == "SSTORE" and id(effect) in self.owing
-            for difference in prover.differences(entry, effect)
-        }
+        self.differences = set(self._find_differences())
         """Those that a path should show not to be negative."""
         self.signs = any(
             effect.kind == "STATICCALL" and effect.words[0] == ECRECOVER
@@ -70,6 +65,20 @@ class CustodySlice:
     def is_idle(self) -> bool:
         """True if no store needs authorisation and the CFG is complete."""
         return not self.owing and self.flow.is_whole
+
+    def is_event(self, effect: Effect) -> bool:
+        """True if the search follows the effect."""
+        return self.prover.is_event(self.entry, effect)
+
+    def is_owing(self, effect: Effect) -> bool:
+        """True if the effect may add an obligation."""
+        return self.prover.owes(self.entry, effect)
+
+    def _find_differences(self) -> Iterator[NotNegative]:
+        for effects in self.events.values():
+            for effect in effects:
+                if effect.kind == "SSTORE" and id(effect) in self.owing:
+                    yield from self.prover.differences(self.entry, effect)
 
     def _find_holders(self) -> Iterator[Value]:
         for effects in self.events.values():
@@ -133,7 +142,11 @@ class CustodySlice:
             self.prover.is_of_use(fact, self.holders) for fact in stated
         )
 
-    def shown(self, condition: Value, *, holds: bool) -> set[NotNegative]:
+    def kept(self, stated: Iterable[Fact]) -> set[Fact]:
+        """Return the facts that can discharge an obligation."""
+        return {fact for fact in stated if self.prover.is_of_use(fact, self.holders)}
+
+    def shown(self, condition: Value, *, holds: bool) -> Collection[Fact]:
         """Return the differences that are not negative if a condition has this outcome."""
         pairs = known_differences(self.code, condition, holds=holds) if self.differences else ()
         return self.differences.intersection(NotNegative(*pair) for pair in pairs)

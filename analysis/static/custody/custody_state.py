@@ -45,6 +45,28 @@ class ObligationState(msgspec.Struct, frozen=True):
     them before, and is refused from now on."""
 
 
+class Ledger(msgspec.Struct, frozen=True):
+    """What the stores of a path have added so far; only the proof of conservation keeps it."""
+
+    balances: LinearAmount = frozenset()
+    """At most this much, to all balances together."""
+    supply: LinearAmount = frozenset()
+    """At least this much."""
+    stores: frozenset[Value] = frozenset()
+    """Slots of the balances stored to since the sum was last zero."""
+    has_debit: bool = False
+    pc: int = 0
+    is_cut: bool = False
+    """True if a bound was reached."""
+    broken: str = ""
+    """Reason why nothing is known of the sum. Empty: it is known."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if the sum is not zero, or not known."""
+        return bool(self.broken or self.balances)
+
+
 class SearchState(msgspec.Struct, frozen=True):
     """One state of the worklist: a CFG node and all that decides how the path continues."""
 
@@ -54,10 +76,16 @@ class SearchState(msgspec.Struct, frozen=True):
     tested: frozenset[tuple[NormalForm, bool]] = frozenset()
     """Conditions decided on the path that later branches may test again, with their outcome."""
     status: ObligationState = ObligationState()
+    ledger: Ledger = Ledger()
+
+    @property
+    def is_open(self) -> bool:
+        """True while the path is not proved."""
+        return bool(self.status.debts or self.ledger.is_open)
 
     def at(self, node: CfgNode) -> "SearchState":
         """Return this state at another node."""
-        return SearchState(node, self.bindings, self.facts, self.tested, self.status)
+        return msgspec.structs.replace(self, node=node)
 
 
 class UnprovedStore(msgspec.Struct, frozen=True, kw_only=True):

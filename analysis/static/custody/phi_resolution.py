@@ -108,7 +108,10 @@ class PhiResolver:
         if term.operation == "keccak":
             return self._pool.hash_words(tuple(words))
         if term.operation in _AS_THEY_ARE:
-            return self._pool.intern(term.operation, *words)
+            pc = self._pool.read_pcs.get(term)
+            if pc is not None:
+                words.insert(0, self._pool.read_at(words[0], pc))
+            return words[0] if pc is not None else self._pool.intern(term.operation, *words)
         return self._pool.build(term.operation, *words)
 
 

@@ -4,7 +4,7 @@ They list addresses that callers are compared with, functions that may debit thi
 whose custody is not proved, and arguments that reach such stores.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -23,7 +23,6 @@ from analysis.static.custody.custody_report import (
 )
 from analysis.static.custody.front_writes import find_front_writes
 from analysis.static.custody.open_functions import OpenFunctions, find_open_functions
-from analysis.static.custody.unbacked_credits import creates_balances
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN
@@ -90,9 +89,6 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     """Allowances over holders' tokens given to spenders that the holders did not name."""
     openings: tuple[SolvedArguments, ...] = ()
     """Arguments that reach some of the open writes."""
-    creates_balances: bool | None = False
-    """True if any account can raise a balance without payment, or a function that is no known mint.
-    None: not known."""
     open_functions: OpenFunctions = OpenFunctions()
     """Functions that ordinary accounts can call, and that may change what accounts hold."""
     is_proved: bool = True
@@ -102,7 +98,7 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 UNKNOWN_LEADS: Final = SimulationHints(
-    is_proved=False, creates_balances=None, open_functions=OpenFunctions(is_complete=False)
+    is_proved=False, open_functions=OpenFunctions(is_complete=False)
 )
 """Hints of code that was not analysed. It may do anything, so failed attempts prove nothing."""
 
@@ -112,12 +108,10 @@ def find_simulation_hints(
     prover: CustodyProver,
     custody: CustodyReport,
     arguments: Mapping[int, str],
-    *,
-    shown: Container[FunctionId] = (),
 ) -> SimulationHints:
     """Return the hints of one code; mostly empty for code without the getters of a token.
 
-    `arguments`: ABI types by selector, separated by commas. `shown`: functions known to mint.
+    `arguments`: ABI types by selector, separated by commas.
     """
     named = [*_parties(custody), *_named(code)]
     stored = list(dict.fromkeys(each for each in named if isinstance(each, StoredAddress)))
@@ -133,7 +127,6 @@ def find_simulation_hints(
         front_writes=find_front_writes(code, prover.gates),
         grants=custody.grants,
         openings=solve_arguments(code, custody.opens, arguments),
-        creates_balances=creates_balances(code, prover, shown=shown),
         open_functions=find_open_functions(code, prover, arguments),
         is_proved=bool(code.storage.roles.balances) or not code.answers_holders,
         has_several_balances=len(code.storage.roles.balances) > 1,

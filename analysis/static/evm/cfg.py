@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.held_reads import StaleReads
 from core.evm.primitives import Selector
 
 FunctionId = int | None
@@ -41,6 +42,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     pc: int
     words: tuple[Value, ...]
     """SSTORE: slot, value. Calls: target, first word of the input, length of the output."""
+    stale: StaleReads = frozenset()
+    """SSTORE: reads that the path held while their variables may have been stored to."""
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):

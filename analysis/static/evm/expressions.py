@@ -61,6 +61,7 @@ def lowest_bit(bits: int) -> int:
     return (bits & -bits).bit_length() - 1 if bits else 0
 
 
+_NOTHING: Final[frozenset[Expr]] = frozenset()
 _CLOCKS = frozenset({"TIMESTAMP", "NUMBER"})
 _CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"})
 """Operations whose result counts as independent of a clock among their operands."""
@@ -126,6 +127,9 @@ class ExprPool:
         self._terms: dict[tuple[object, ...], Expr] = {}
         self._ranks: dict[Value, int] = {}
         self._disturbed: dict[tuple[object, ...], Expr] = {}
+        self._reads: dict[Expr, frozenset[Expr]] = {}
+        self.read_pcs: dict[Expr, int] = {}
+        """Storage reads that are told apart from an earlier one of the slot, with their pc."""
         self.hashed: dict[int, tuple[int, ...]] = {}
         """Preimages of concrete hashes: the hashed words by hash."""
         self.phi_operands: dict[Expr, dict[Value, None]] = {}
@@ -146,6 +150,32 @@ class ExprPool:
                 term = Expr(operation, tuple(self._shortened(word) for word in arguments))
             self._terms[key] = term
         return term
+
+    def read_at(self, slot: Value, pc: int) -> Expr:
+        """Return the read of a slot at one pc, which is another expression than the plain read."""
+        key = ("SLOAD", slot, "at", pc)
+        term = self._terms.get(key)
+        if term is None:
+            term = self._terms[key] = Expr("SLOAD", (slot,))
+            self.read_pcs[term] = pc
+        return term
+
+    def reads_in(self, word: Value) -> frozenset[Expr]:
+        """Return the storage reads and phis in an expression, outside the slots of other reads."""
+        if not isinstance(word, Expr):
+            return _NOTHING
+        known = self._reads.get(word)
+        if known is None:
+            if word.operation in ("SLOAD", "phi"):
+                known = frozenset({word})
+            elif word.operation == "top":
+                known = _NOTHING.union(*map(self.reads_in, self.phi_operands.get(word, ())))
+            elif word.operation in ("keccak", "packed"):
+                known = _NOTHING
+            else:
+                known = _NOTHING.union(*map(self.reads_in, word.arguments))
+            self._reads[word] = known
+        return known
 
     def rank(self, word: Value) -> int:
         """Return a rank to sort values by, in order of the first requests.

@@ -12,6 +12,7 @@ import msgspec
 from analysis.static.evm.call_outputs import LONGEST_TEST, WORD, CallOutput, CallOutputs
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in, undisturbed
+from analysis.static.evm.held_reads import CALL, note_load, note_store, read_again
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, PathState
 
 _SELECTOR_SHIFT: Final = 224
@@ -107,6 +108,8 @@ class Interpreter:
             whom = self.outputs.result_in(address_in(target)) or target
             self.notes.add(self.notes.delegations, path, pc, whom, head, given_length)
         path.do(kind, pc, target, head, out_length)
+        if kind != "STATICCALL":
+            note_store(self.pool, path, CALL)
         path.last_callee = target
         signed = self._signed(path, given) if target == ECRECOVER else ()
         whom = address_in(target)
@@ -200,6 +203,8 @@ def _mload(machine: Interpreter, path: PathState, _pc: int, place: Value) -> Val
     if word is None:
         word = path.memory.load(1 if _is_recovery(place) else place)
     if word.__class__ is not int:
+        if path.stale or path.last_callee is not None:
+            note_load(machine.pool, path, word)
         read = undisturbed(word)
         read = machine.outputs.result_in(read) or read
         if read.__class__ is not int and read.operation == "result":  # type: ignore[union-attr]
@@ -245,12 +250,13 @@ def _mstore8(_machine: Interpreter, path: PathState, _pc: int, place: Value, wor
 def _sload(machine: Interpreter, path: PathState, pc: int, slot: Value) -> Value:
     if path.entry in (BALANCE_OF, ALLOWANCE):
         machine.notes.add(machine.notes.reads, path, pc, slot)
-    return machine.pool.intern("SLOAD", slot)
+    return read_again(machine.pool, path, pc, slot)
 
 
 def _sstore(machine: Interpreter, path: PathState, pc: int, slot: Value, value: Value) -> None:
     machine.notes.add(machine.notes.writes, path, pc, slot, value)
     path.do("SSTORE", pc, slot, value)
+    note_store(machine.pool, path, slot)
 
 
 def _hash(_machine: Interpreter, path: PathState, _pc: int, place: Value, length: Value) -> Value:

@@ -10,10 +10,11 @@ from typing import Final
 from analysis.static.evm.call_outputs import CallOutput
 from analysis.static.evm.cfg import Cfg, CfgNode, FunctionId, Phi
 from analysis.static.evm.expressions import ExprPool, Value
+from analysis.static.evm.held_reads import StaleReads, joined
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, PathState
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
-_State = tuple[tuple[Value, ...], SymbolicMemory, CallOutput | None]
+_State = tuple[tuple[Value, ...], SymbolicMemory, CallOutput | None, StaleReads]
 
 _EXACT_VISITS: Final = 2
 _EXACT_HOLDER_VISITS: Final = 10
@@ -63,21 +64,23 @@ class JoinTable:
         if place is None:
             place = self._places[key] = JoinPoint(len(self._places))
         stack, memory, output = tuple(path.stack), path.memory, path.output
-        for (known, known_memory, known_output), node in place.exact:
-            if known == stack and known_output == output and known_memory.is_same(memory):
+        stale = path.stale
+        for (known, known_memory, known_output, known_stale), node in place.exact:
+            is_same = known == stack and known_output == output and known_stale == stale
+            if is_same and known_memory.is_same(memory):
                 path.node.following = node
                 return False
         if len(place.exact) < exact_visits:
             path.node.following = node = self._graph.add(path.entry, path.pc)
-            place.exact.append(((stack, memory.copy(), output), node))
+            place.exact.append(((stack, memory.copy(), output, stale), node))
             path.node = node
             return True
         if place.merged is None or place.node is None:
             place.node = self._graph.add(path.entry, path.pc)
-            place.merged = (stack, memory.copy(), output)
+            place.merged = (stack, memory.copy(), output, stale)
             is_grown = True
         else:
-            is_grown = self._merge(place, place.merged, (stack, memory, output))
+            is_grown = self._merge(place, place.merged, (stack, memory, output, stale))
         path.node.following = place.node
         path.node.phi = Phi(place.names, stack, memory.copy().cells)
         if is_grown:
@@ -93,12 +96,13 @@ class JoinTable:
         like = place.grown
         if place.merged is None or place.node is None or like is None:
             return None
-        stack, memory, output = place.merged
+        stack, memory, output, stale = place.merged
         place.node.clear()
         here = PathState(like.pc, list(stack), memory.copy(), like.entry, like.last_callee)
         here.node = place.node
         here.output, here.tests_left = output, like.tests_left
         here.path_conditions = like.path_conditions
+        here.stale = stale
         return here
 
     def _merge(self, place: JoinPoint, known: _State, new: _State) -> bool:
@@ -115,8 +119,10 @@ class JoinTable:
             is_grown |= not memory.is_same(known[1])
         output = known[2] if known[2] == new[2] else None
         is_grown |= output != known[2]
+        stale = joined(known[3], new[3])
+        is_grown |= stale != known[3]
         if is_grown:
-            place.merged = (tuple(stack), memory, output)
+            place.merged = (tuple(stack), memory, output, stale)
         return is_grown
 
     def _join(self, place: JoinPoint, name: int | tuple[str, Value], a: Value, b: Value) -> Value:

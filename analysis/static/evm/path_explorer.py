@@ -214,7 +214,7 @@ class _PathExplorer:
         """Execute the steps of a block and return its registers."""
         machine, stack = self._machine, path.stack
         known = machine.known
-        words = stack[len(stack) - block.needs :] + block.constants
+        words = path.registers = stack[len(stack) - block.needs :] + block.constants
         for kind, name, pc, registers, handler in block.steps:
             word: Value | None
             if kind == COMPUTES_OF_TWO:

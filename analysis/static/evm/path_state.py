@@ -7,6 +7,7 @@ import msgspec
 from analysis.static.evm.call_outputs import CallOutput
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.held_reads import StaleReads
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
 BALANCE_OF: Final = 0x70A08231
@@ -43,7 +44,9 @@ class PathState:
         "output",
         "path_conditions",
         "pc",
+        "registers",
         "stack",
+        "stale",
         "tests_left",
     )
 
@@ -65,6 +68,10 @@ class PathState:
         self.is_at_join_point = False
         """True if the pc may be a join point that the path has not been checked against yet."""
         self.path_conditions = frozenset()
+        self.registers: list[Value] = []
+        """Words computed in the current block."""
+        self.stale: StaleReads = frozenset()
+        """Reads held while their variables may have been stored to."""
         self.stack = stack
         self.memory = memory
         self.entry = entry
@@ -78,7 +85,7 @@ class PathState:
 
     def do(self, kind: str, pc: int, *words: Value) -> None:
         """Record an effect in the CFG."""
-        self.node.effects.append(Effect(kind=kind, pc=pc, words=words))
+        self.node.effects.append(Effect(kind=kind, pc=pc, words=words, stale=self.stale))
 
     def fork(self) -> "PathState":
         """Return a copy of the path, to be explored independently."""
@@ -87,6 +94,7 @@ class PathState:
         )
         path.output, path.tests_left = self.output, self.tests_left
         path.path_conditions = self.path_conditions
+        path.stale = self.stale
         path.node = self.node
         return path
 

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.checked_differences import CheckedDifferences
+from analysis.static.custody.conservation import UnprovedSum, prove_sums
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_report import CustodyReport, PrivilegedParty
 from analysis.static.custody.storage_reach import StorageReach
@@ -26,6 +27,7 @@ from analysis.static.powers.static_powers import (
     StaticPower,
     StaticPowers,
     TaxedAmount,
+    UnprovedCredit,
 )
 from analysis.static.token_model.caps.amount_factors import scalings
 from analysis.static.token_model.caps.cap_rules import slots_in
@@ -74,7 +76,13 @@ def find_powers(
         *_fixed_rules(code),
         *_supply_powers(code, finder, custody),
     ]
-    used = [setter for power in powers for setter in power.setters]
+    credits = None
+    if code.storage.roles.balances:
+        credits = tuple(_credit(finder, found) for found in prove_sums(code, prover))
+    used = [
+        *(setter for power in powers for setter in power.setters),
+        *(each.setter for each in credits or ()),
+    ]
     wild = tuple(_wild(code, finder, prover.reach))
     calls = None if code.answers_holders else tuple(_calls(code, finder))
     hashed = {
@@ -94,6 +102,7 @@ def find_powers(
         wild=wild,
         calls=calls,
         is_complete=code.functions.is_followed() and not code.notes.cut and is_closed,
+        credits=credits,
         stores_plain=any(not _is_hashed(write.place.root) for write in code.writes.all),
     )
 
@@ -198,6 +207,27 @@ def _supply_powers(
             elif setter.authority == "anybody" and _is_of_holder(code, checked, entry):
                 setter = msgspec.structs.replace(setter, authority="holders", callers=())
         yield StaticPower(field="mint_or_burn_function", what=what, setters=(setter,))
+
+
+def _credit(finder: SetterFinder, found: UnprovedSum) -> UnprovedCredit:
+    # What rules out a function that may only be unproved decides nothing.
+    setter = finder.setter_at(found.entry, {found.pc}) if found.is_certain else _open(found.entry)
+    return UnprovedCredit(
+        setter=setter,
+        pc=found.pc,
+        reason=found.reason,
+        is_certain=found.is_certain,
+    )
+
+
+def _open(entry: FunctionId) -> Setter:
+    return Setter(
+        selector=selector_of(entry),
+        slot=None,
+        bits=to_hash32(MASK),
+        is_entry=False,
+        authority="trades" if entry in MOVERS else "anybody",
+    )
 
 
 def _is_of_holder(code: ContractModel, checked: CheckedDifferences, entry: FunctionId) -> bool:

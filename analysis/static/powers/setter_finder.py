@@ -12,7 +12,7 @@ import msgspec
 from analysis.static.custody.custody_facts import parts_of_condition
 from analysis.static.custody.custody_report import PrivilegedParty, party_of
 from analysis.static.custody.privileged_callers import PrivilegedCallers
-from analysis.static.custody.unbacked_credits import refuted_edges
+from analysis.static.custody.refuted_edges import refuted_edges
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
 from analysis.static.evm.cfg import CfgNode, FunctionId, selector_of

@@ -89,6 +89,16 @@ class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
     """Functions that use it. Empty: none does after deployment."""
 
 
+class UnprovedCredit(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that is not proved to keep the sum of the balances."""
+
+    setter: Setter
+    pc: int
+    reason: str
+    is_certain: bool
+    """False if the bounds of the proof, or merged values, may be the reason."""
+
+
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Powers of one code."""
 
@@ -101,6 +111,8 @@ class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Functions that may store anywhere: to computed slots, or by code of another contract."""
     calls: tuple[Setter, ...] | None = None
     """Functions that call other contracts, of a code that is no token. None: a token's code."""
+    credits: tuple[UnprovedCredit, ...] | None = None
+    """Functions that may raise the sum of the balances unseen. None: not known."""
     stores_plain: bool = False
     """True if a function stores to other places than hashed slots, as proxies use."""
     is_complete: bool = False

@@ -345,9 +345,12 @@ class _Controls(msgspec.Struct, frozen=True):
     conditions: tuple[_Control, ...] = ()
 
 
+_UNPROVED: Final = ("allowance_bypass", "funds_can_be_drained", "creates_balances")
+
+
 def _open(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
     """Yield open questions, and the conditions that privileged accounts set."""
-    names = ("allowance_bypass", "funds_can_be_drained") if key == "unproved_code" else (key,)
+    names = _UNPROVED if key == "unproved_code" else (key,)
     for name in names:
         found = rendered.proofs.body(f"{name}:open", _OpenWrites)
         if found is not None and found.writes:

@@ -73,12 +73,13 @@ def changes(code: ContractModel) -> Iterator[BalanceChange]:
 
 def difference(code: ContractModel, value: Value, slot: Value) -> Sum | None:
     """Return the value minus the slot's old content. None: it is not computed from that."""
-    old = code.pool.intern("SLOAD", slot)
     for candidate in _candidates(value):
         summands = _summands(code, candidate)
-        if summands.get(old) == 1:
-            del summands[old]
-            return _sorted(code, summands)
+        for word, count in summands.items():
+            is_old = isinstance(word, Expr) and word.operation == "SLOAD"
+            if is_old and count == 1 and word.arguments[0] == slot:  # type: ignore[union-attr]
+                del summands[word]
+                return _sorted(code, summands)
     return None
 
 

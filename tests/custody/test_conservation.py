@@ -1,0 +1,120 @@
+"""Oracle for the sum of balances: what functions really add to it, and honest doubles."""
+
+from typing import Final
+
+import pytest
+
+from analysis.static.analyse_code import CodeAnalysis, analyse_code
+from analysis.static.powers.static_powers import UnprovedCredit
+from analysis.token.live_setters import LiveSetters, slots_of
+from analysis.token.unproved_credits import creates_balances, live_credits
+from core.evm.primitives import ZERO_ADDRESS, Address
+from tests.harness.chain.transactions import Chain
+from tests.harness.custody.custody_contracts import with_contracts
+
+pytestmark = pytest.mark.compiler
+
+ACT: Final = "act(address,address,uint256)"
+AMOUNT: Final = 10**18
+
+TRAPS: Final = {
+    "SelfDouble": "a balance is read before it, or another one, is stored",
+    "ReadTwice": "a balance is read before it, or another one, is stored",
+    "KeptInMemory": "a balance is read before it, or another one, is stored",
+    "NarrowDebit": "more is added to balances than taken from them",
+    "FlatFee": "a difference may be negative",
+    "FeeOnTop": "more is added to balances than taken from them",
+    "DoubleCredit": "more is added to balances than taken from them",
+    "Unchecked": "a difference may be negative",
+    "CheckedOnce": "a difference may be negative",
+    "ChangedRate": "an amount may change between debit and credit",
+    "Batch": "more is added to balances than taken from them",
+    "PaidMint": "more is added to balances than taken from them",
+    "OpenSetUp": "more is added to balances than taken from them",
+    "BehindHash": "more is added to balances than taken from them",
+}
+TO_SELF: Final = {"SelfDouble", "ReadTwice", "KeptInMemory"}
+DOUBLES: Final = (
+    *("OtherThanSelf", "LimitFirst", "NarrowCredit", "CheckedFee", "SplitFee", "Sweep"),
+    *("EachOfBatch", "Claim", "Burn"),
+)
+
+
+@pytest.fixture
+def chain(chain: Chain) -> Chain:
+    return with_contracts(with_contracts(chain, "Credits.sol"), "Sums.sol")
+
+
+def code_of(chain: Chain, token: Address) -> CodeAnalysis:
+    code = str(chain.node.rpc("eth_getCode", token, "latest")).removeprefix("0x")
+    return analyse_code(bytes.fromhex(code))
+
+
+def unproved(chain: Chain, token: Address) -> tuple[UnprovedCredit, ...] | None:
+    """Return the functions of a token on the chain that are not proved and can still run."""
+    powers = code_of(chain, token).powers
+    words = {
+        slot: int(str(chain.node.rpc("eth_getStorageAt", token, slot, "latest")), 16)
+        for slot in slots_of(powers)
+    }
+    return live_credits(powers, LiveSetters(powers, words))
+
+
+def act(chain: Chain, name: str) -> tuple[Address, int]:
+    """Deploy a token and call `act` with an account that holds a little of it. Return the token and
+    by how much all balances have grown together."""
+    token = chain.deploy(name)
+    actor, other = chain.fresh_account(), chain.fresh_account()
+    chain.send(chain.world.owner, token, "transfer(address,uint256)", actor, AMOUNT)
+    people = (chain.world.owner, actor, other, token, Address("0x" + "1".zfill(40)))
+    before = sum(chain.balance(token, each) for each in people)
+    recipient = actor if name in TO_SELF else other
+    if not chain.send(actor, token, ACT, actor, recipient, AMOUNT).success:
+        return token, 0
+    return token, sum(chain.balance(token, each) for each in people) - before
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_what_raises_the_sum_of_balances_is_not_proved(chain: Chain, name: str) -> None:
+    token, grown = act(chain, name)
+    if name == "OpenSetUp":
+        assert unproved(chain, token) == ()  # it has run, and never can again
+        token = chain.deploy(name)
+    found = unproved(chain, token)
+    assert grown > 0
+    assert creates_balances(found) is True
+    assert TRAPS[name] in {each.reason for each in found or ()}
+
+
+@pytest.mark.parametrize("name", DOUBLES)
+def test_what_keeps_the_sum_of_balances_is_proved(chain: Chain, name: str) -> None:
+    token, grown = act(chain, name)
+    assert grown <= 0
+    assert unproved(chain, token) == ()
+
+
+@pytest.mark.parametrize(
+    ("contract", "call", "is_created"),
+    [
+        ("SoundUpdate", "transfer(address,uint256)", False),
+        ("Library", "transfer(address,uint256)", False),
+        ("ChangedAnswer", "collect(uint256)", True),
+        ("OtherZero", "send(address,address,uint256)", True),
+    ],
+)
+def test_a_mint_that_anybody_can_reach_is_a_power(
+    chain: Chain, contract: str, call: str, *, is_created: bool
+) -> None:
+    token, thief = chain.deploy(contract, "Credits", "CRE"), chain.fresh_account()
+    values = {"collect(uint256)": (AMOUNT,), "transfer(address,uint256)": (thief, AMOUNT)}
+    chain.send(thief, token, call, *values.get(call, (ZERO_ADDRESS, thief, AMOUNT)))
+    assert bool(chain.balance(token, thief)) is is_created
+    powers = code_of(chain, token).powers
+    open_mints = [
+        setter
+        for power in powers.powers
+        for setter in power.setters
+        if power.what == "mint" and setter.authority == "anybody"
+    ]
+    assert bool(open_mints) is is_created
+    assert unproved(chain, token) == ()  # the supply counts what is minted
