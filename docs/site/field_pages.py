@@ -168,7 +168,7 @@ _COMBINED: Final[Mapping[str, str]] = {
     ),
     "unproved_code": (
         "A store may lower a balance or set an allowance without proof of the holder's consent, a "
-        "function that is no known mint adds to a balance, or the creation wrote storage words "
+        "function may raise the sum of balances unseen, or the creation wrote storage words "
         "that no known key explains. It is unknown where the code was not followed to its end. See "
         "[Static analysis](../understand/static-analysis.md)."
     ),

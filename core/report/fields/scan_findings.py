@@ -114,8 +114,8 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
     creates_balances: Annotated[
         bool | None,
         _field(
-            meaning="Some function adds to a balance without lowering another, hidden from "
-            "totalSupply or open to anybody. Shown by the check `unproved_code`.",
+            meaning="Some function that can still run may raise the sum of balances, and "
+            "totalSupply does not count it. Shown by the check `unproved_code`.",
         ),
     ] = None
     liquidity_risk: Annotated[
