@@ -1,10 +1,10 @@
 """Storage reads that a path still holds when a later store may change the variable.
 
 An expression names a storage read by its slot alone, so one expression may stand for several reads.
-A path records each read that it holds while the variable may be written. A read of the same slot
-that is made later has another expression if the earlier one is still held: no expression stands for
-two values that the path can use at once. Over-approximated: a word that is no longer used may count
-as held. Read from memory, a word that a store may have changed is of unknown age (`UNSURE`).
+A path records each read that it holds while the variable may be written. In transfers, a read of
+the same slot that is made later has another expression if the earlier one is still held. Elsewhere,
+and where a word comes from memory, its age is unknown then (`UNSURE`). Over-approximated: a word
+that is no longer used may count as held.
 """
 
 from collections.abc import Iterable, Iterator
@@ -95,13 +95,16 @@ def note_store(pool: ExprPool, path: "PathState", slot: Value) -> None:
         path.stale |= held
 
 
-def read_again(pool: ExprPool, path: "PathState", pc: int, slot: Value) -> Expr:
-    """Return the expression of a storage read."""
+def read_again(
+    pool: ExprPool, path: "PathState", pc: int, slot: Value, *, is_told_apart: bool
+) -> Expr:
+    """Return the expression of a storage read. `is_told_apart`: it may be another one than that of
+    an earlier read that is still held; else both are of unknown age."""
     plain = pool.intern("SLOAD", slot)
     if not path.stale or not is_entry(pool, slot) or not _is_stale(path, plain):
         return plain
     held = set(_held(pool, (*path.stack, *path.registers)))
-    read = plain if plain not in held else pool.read_at(slot, pc)
+    read = pool.read_at(slot, pc) if is_told_apart and plain in held else plain
     if read not in held:
         path.stale = frozenset(pair for pair in path.stale if pair[0] is not read)
     else:

@@ -13,7 +13,7 @@ from analysis.static.evm.call_outputs import LONGEST_TEST, WORD, CallOutput, Cal
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in, undisturbed
 from analysis.static.evm.held_reads import CALL, note_load, note_store, read_again
-from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, PathState
+from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, MOVERS, Notes, PathState
 
 _SELECTOR_SHIFT: Final = 224
 
@@ -250,7 +250,8 @@ def _mstore8(_machine: Interpreter, path: PathState, _pc: int, place: Value, wor
 def _sload(machine: Interpreter, path: PathState, pc: int, slot: Value) -> Value:
     if path.entry in (BALANCE_OF, ALLOWANCE):
         machine.notes.add(machine.notes.reads, path, pc, slot)
-    return read_again(machine.pool, path, pc, slot)
+    is_told_apart = path.entry in MOVERS
+    return read_again(machine.pool, path, pc, slot, is_told_apart=is_told_apart)
 
 
 def _sstore(machine: Interpreter, path: PathState, pc: int, slot: Value, value: Value) -> None:
