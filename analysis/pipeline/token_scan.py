@@ -69,10 +69,15 @@ from analysis.token.creation_findings import DeploymentFindings
 from analysis.token.creation_state import CreatingTransaction, read_creating
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
-from analysis.token.live_setters import LiveSetters, slots_of
+from analysis.token.live_setters import (
+    LiveSetters,
+    creates_balances,
+    live_credits,
+    slots_of,
+)
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
-from analysis.token.power_evidence import power_evidence
+from analysis.token.power_evidence import credit_evidence, power_evidence
 from analysis.token.power_holders import with_holder_kinds
 from analysis.token.powers import (
     clock_powers,
@@ -82,7 +87,6 @@ from analysis.token.powers import (
     tight_caps,
 )
 from analysis.token.source_verification import SourceFindings, find_openness
-from analysis.token.unproved_credits import creates_balances, credit_evidence, live_credits
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32

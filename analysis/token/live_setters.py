@@ -9,7 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from analysis.static.custody.custody_report import PrivilegedParty
-from analysis.static.powers.static_powers import Setter, StateTest, StaticPower, StaticPowers
+from analysis.static.powers.static_powers import (
+    Setter,
+    StateTest,
+    StaticPower,
+    StaticPowers,
+    UnprovedCredit,
+)
 from analysis.static.token_model.caps.cap_rules import constant, slots_in
 from analysis.static.token_model.conditions.trade_conditions import VariableKey
 from config.burn import BURN_ADDRESSES
@@ -153,3 +159,19 @@ class LiveSetters:
             for power in self._powers
             if any(each.variable == variable for each in power.setters)
         )
+
+
+def live_credits(powers: StaticPowers, live: LiveSetters) -> tuple[UnprovedCredit, ...] | None:
+    """Return the unproved functions that can still run. None: not known."""
+    if powers.credits is None:
+        return None
+    return tuple(each for each in powers.credits if live.is_live(each.setter))
+
+
+def creates_balances(credits: tuple[UnprovedCredit, ...] | None) -> bool | None:
+    """Return the report field: None where bounds or merged values prevented the proof."""
+    if credits is None:
+        return None
+    if any(each.is_certain for each in credits):
+        return True
+    return None if credits else False

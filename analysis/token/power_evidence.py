@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.custody_report import PrivilegedParty
-from analysis.static.powers.static_powers import Setter
+from analysis.static.powers.static_powers import Setter, UnprovedCredit
 from analysis.token.deployed_code import DeployedCode
 from core.evm.primitives import Address, Hash32, Selector
 from core.report.powers import Bound, HolderKind, Power, PowerKind
@@ -86,3 +86,28 @@ def _setters(power: Power, code: DeployedCode) -> Iterator[Setter]:
     for found in code.powers.powers:
         if (found.field, found.what) == (power.check, power.what):
             yield from found.setters
+
+
+_UNPROVED: Final = "not proved to keep the sum of the balances"
+
+
+class _OpenCredit(msgspec.Struct, frozen=True, kw_only=True):
+    selector: int
+    pc: int
+    reason: str
+
+
+class _OpenCredits(msgspec.Struct, frozen=True, kw_only=True):
+    reason: str
+    writes: tuple[_OpenCredit, ...]
+
+
+def credit_evidence(credits: tuple[UnprovedCredit, ...] | None) -> Iterator[EvidenceRow]:
+    """Yield one row with the functions, places and reasons, or none."""
+    if credits:
+        writes = tuple(
+            _OpenCredit(selector=int(each.setter.selector, 16), pc=each.pc, reason=each.reason)
+            for each in credits[:_MOST_SHOWN]
+        )
+        body = _OpenCredits(reason=_UNPROVED, writes=writes)
+        yield EvidenceRow(key="creates_balances:open", body=msgspec.json.encode(body).decode())

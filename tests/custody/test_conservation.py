@@ -6,8 +6,7 @@ import pytest
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.powers.static_powers import UnprovedCredit
-from analysis.token.live_setters import LiveSetters, slots_of
-from analysis.token.unproved_credits import creates_balances, live_credits
+from analysis.token.live_setters import LiveSetters, creates_balances, live_credits, slots_of
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_contracts import with_contracts

@@ -31,7 +31,7 @@ from analysis.static.custody.custody_facts import (
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_search import PathSearch
 from analysis.static.custody.custody_slice import CustodySlice, SearchPrecision
-from analysis.static.custody.custody_state import Ledger, SearchState
+from analysis.static.custody.custody_state import BalanceLedger, SearchState
 from analysis.static.dataflow.addresses import party
 from analysis.static.dataflow.linear_amounts import LinearAmount, added, negated, reductions
 from analysis.static.dataflow.storage_layout import StorageLocation
@@ -266,11 +266,11 @@ class ConservationSearch(PathSearch):
         self.is_cut = True
         pcs = [effect.pc for effects in self.slice.events.values() for effect in effects]
         self._open(
-            Ledger(pc=min(pcs, default=0), broken="too many paths", is_cut=True),
+            BalanceLedger(pc=min(pcs, default=0), broken="too many paths", is_cut=True),
             is_privileged=False,
         )
 
-    def _open(self, ledger: Ledger, *, is_privileged: bool) -> None:
+    def _open(self, ledger: BalanceLedger, *, is_privileged: bool) -> None:
         reason = ledger.broken or "more is added to balances than taken from them"
         self.unproved.setdefault(
             is_privileged,
@@ -284,7 +284,7 @@ class ConservationSearch(PathSearch):
             ),
         )
 
-    def _is_certain(self, ledger: Ledger) -> bool:
+    def _is_certain(self, ledger: BalanceLedger) -> bool:
         """True if the path was followed exactly, so that it needs no better search."""
         return (
             self.depth.conditions
@@ -365,8 +365,8 @@ class ConservationSearch(PathSearch):
         return bits
 
     def _supply(
-        self, effect: Effect, slot: Value, value: Value, ledger: Ledger, bounds: AmountBounds
-    ) -> Ledger:
+        self, effect: Effect, slot: Value, value: Value, ledger: BalanceLedger, bounds: AmountBounds
+    ) -> BalanceLedger:
         for root, bits in self.code.storage.roles.supply:
             if any(place.root == root for place in self.code.layout.of(slot)):
                 amount = amount_in(self.code.pool, value, bits)
@@ -390,7 +390,7 @@ class ConservationSearch(PathSearch):
         value: Value,
         bits: int,
         bounds: AmountBounds,
-    ) -> Ledger:
+    ) -> BalanceLedger:
         ledger = state.ledger
         amount = amount_in(self.code.pool, value, bits)
         if amount is None:
@@ -443,7 +443,12 @@ class ConservationSearch(PathSearch):
         )
 
     def _check_amounts(
-        self, effect: Effect, state: SearchState, slot: Value, change: LinearAmount, ledger: Ledger
+        self,
+        effect: Effect,
+        state: SearchState,
+        slot: Value,
+        change: LinearAmount,
+        ledger: BalanceLedger,
     ) -> None:
         """Raise UnboundedError if a term of both sides may have changed between them."""
         if not ledger.balances:
@@ -497,7 +502,7 @@ class ConservationSearch(PathSearch):
         return False
 
     @staticmethod
-    def _is_raised(before: Ledger, after: Ledger) -> bool:
+    def _is_raised(before: BalanceLedger, after: BalanceLedger) -> bool:
         """True if a store has only added to a balance."""
         change = added(after.balances, negated(before.balances))
         return not after.broken and all(count > 0 for _, count in change)

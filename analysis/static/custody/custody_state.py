@@ -45,8 +45,8 @@ class ObligationState(msgspec.Struct, frozen=True):
     them before, and is refused from now on."""
 
 
-class Ledger(msgspec.Struct, frozen=True):
-    """What the stores of a path have added so far; only the proof of conservation keeps it."""
+class BalanceLedger(msgspec.Struct, frozen=True):
+    """Sums that the stores of a path have added so far, kept by the proof of conservation."""
 
     balances: LinearAmount = frozenset()
     """At most this much, to all balances together."""
@@ -76,7 +76,7 @@ class SearchState(msgspec.Struct, frozen=True):
     tested: frozenset[tuple[NormalForm, bool]] = frozenset()
     """Conditions decided on the path that later branches may test again, with their outcome."""
     status: ObligationState = ObligationState()
-    ledger: Ledger = Ledger()
+    ledger: BalanceLedger = BalanceLedger()
 
     @property
     def is_open(self) -> bool:

@@ -129,7 +129,7 @@ class ExprPool:
         self._disturbed: dict[tuple[object, ...], Expr] = {}
         self._reads: dict[Expr, frozenset[Expr]] = {}
         self.read_pcs: dict[Expr, int] = {}
-        """Storage reads that are told apart from an earlier one of the slot, with their pc."""
+        """Storage reads with another expression than an earlier one of the slot, with their pc."""
         self.hashed: dict[int, tuple[int, ...]] = {}
         """Preimages of concrete hashes: the hashed words by hash."""
         self.phi_operands: dict[Expr, dict[Value, None]] = {}

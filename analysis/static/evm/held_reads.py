@@ -8,12 +8,9 @@ that is no longer used may count as held.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from analysis.static.evm.expressions import Expr, ExprPool, Value
-
-if TYPE_CHECKING:
-    from analysis.static.evm.path_state import PathState
 
 CALL: Final = -1
 """Stands for the slot of stores that a called contract may cause by calling back."""
@@ -22,6 +19,16 @@ UNSURE: Final = -2
 
 StaleReads = frozenset[tuple[Expr | None, Value]]
 """Reads, each with the slot of a store made since. None: any read, for each store of the path."""
+
+
+class ReadingPath(Protocol):
+    """The parts of a path's state that hold reads."""
+
+    stack: list[Value]
+    registers: list[Value]
+    stale: StaleReads
+    last_callee: Value | None
+
 
 _SMALL: Final = 2**64
 """Larger slot numbers are hashes: compilers number variables from zero."""
@@ -79,40 +86,40 @@ def _hashed(pool: ExprPool, words: tuple[Value, ...]) -> _Family:
     return None
 
 
-def note_store(pool: ExprPool, path: "PathState", slot: Value) -> None:
+def note_store(pool: ExprPool, path: ReadingPath, slot: Value) -> None:
     """Record that a store to the slot, or a call (`CALL`), follows what the path has read."""
     if slot != CALL and not is_entry(pool, slot):
         return
-    held: set[tuple[Expr | None, Value]] = {
+    kept_reads: set[tuple[Expr | None, Value]] = {
         (read, slot)
         for read in _held(pool, (*path.stack, *path.registers))
         if read.operation == "phi"
         or (is_entry(pool, read.arguments[0]) and may_alias(pool, read.arguments[0], slot))
     }
     if slot != CALL:
-        held.add((None, slot))
-    if held:
-        path.stale |= held
+        kept_reads.add((None, slot))
+    if kept_reads:
+        path.stale |= kept_reads
 
 
 def read_again(
-    pool: ExprPool, path: "PathState", pc: int, slot: Value, *, is_told_apart: bool
+    pool: ExprPool, path: ReadingPath, pc: int, slot: Value, *, is_told_apart: bool
 ) -> Expr:
     """Return the expression of a storage read. `is_told_apart`: it may be another one than that of
     an earlier read that is still held; else both are of unknown age."""
     plain = pool.intern("SLOAD", slot)
     if not path.stale or not is_entry(pool, slot) or not _is_stale(path, plain):
         return plain
-    held = set(_held(pool, (*path.stack, *path.registers)))
-    read = pool.read_at(slot, pc) if is_told_apart and plain in held else plain
-    if read not in held:
+    kept_reads = set(_held(pool, (*path.stack, *path.registers)))
+    read = pool.read_at(slot, pc) if is_told_apart and plain in kept_reads else plain
+    if read not in kept_reads:
         path.stale = frozenset(pair for pair in path.stale if pair[0] is not read)
     else:
         path.stale |= {(read, UNSURE)}
     return read
 
 
-def note_load(pool: ExprPool, path: "PathState", word: Value) -> None:
+def note_load(pool: ExprPool, path: ReadingPath, word: Value) -> None:
     """Record that a word was loaded from memory, where it may be older than a store."""
     for read in pool.reads_in(word):
         if read.operation != "phi" and is_entry(pool, read.arguments[0]):
@@ -134,7 +141,7 @@ def joined(one: StaleReads, other: StaleReads) -> StaleReads:
     return one | other | unsure
 
 
-def _is_stale(path: "PathState", read: Expr) -> bool:
+def _is_stale(path: ReadingPath, read: Expr) -> bool:
     return any(other is read for other, _ in path.stale)
 
 
