@@ -402,7 +402,7 @@ class ConservationSearch(PathSearch):
         if old is None:
             old = self.code.pool.intern("SLOAD", slot)
         change = added(most, frozenset({(old, -1)}))
-        self._check_amounts(effect, state, slot, change, ledger)
+        self._check_amounts(effect, state, change, ledger)
         total = added(ledger.balances, change)
         has_debit = ledger.has_debit or any(count < 0 for _, count in change)
         return msgspec.structs.replace(
@@ -446,7 +446,6 @@ class ConservationSearch(PathSearch):
         self,
         effect: Effect,
         state: SearchState,
-        slot: Value,
         change: LinearAmount,
         ledger: BalanceLedger,
     ) -> None:
