@@ -27,6 +27,8 @@ _MOST_HASHED: Final = 512
 
 _ENDLESS: Final = 2**257
 _HALF: Final = 2**255
+_POINTER: Final = 0x40
+"""Address of the free memory pointer. Source: Solidity documentation, "Layout in Memory"."""
 
 Fragment = tuple[Value, int, int]
 """A part of a stored word: the word, its first byte still present, the number of bytes."""
@@ -95,8 +97,27 @@ class SymbolicMemory:
         found._is_aligned = self._is_aligned or other._is_aligned
         found._is_numeric = self._is_numeric or other._is_numeric
         is_all = len(cells) == len(self.cells) == len(theirs)
+        self._join_above_pointer(other, found)
         found.is_clean = is_all and self.is_clean and other.is_clean
         return found
+
+    def _join_above_pointer(self, other: "SymbolicMemory", found: "SymbolicMemory") -> None:
+        """Add the words in which both agree at the same distance from the free memory pointer."""
+        one, two = self.cells.get(_POINTER), other.cells.get(_POINTER)
+        joined = found.cells.get(_POINTER)
+        if not isinstance(joined, Expr) or (joined is one and joined is two):
+            return
+        if not isinstance(one, int | Expr) or not isinstance(two, int | Expr):
+            return
+        (base, start), (their_base, their_start) = _split(one), _split(two)
+        for cell, word in self.cells.items():
+            near, offset = _split(cell)
+            distance = offset - start
+            if near is not base or isinstance(word, tuple) or distance & _LOW_BITS:
+                continue
+            if other.cells.get(self._at(their_base, their_start + distance)) == word:
+                found.cells[self._at(joined, distance)] = word
+                found._is_numeric = False
 
     def _own(self) -> dict[Value, Cell]:
         """Return the cells for writing, copied first if they are shared."""
