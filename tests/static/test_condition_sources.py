@@ -115,7 +115,7 @@ def test_an_own_getter_has_the_sources_of_its_answer(
         ),
         pytest.param("0xabcdef EXTCODESIZE", {"code"}, id="of an address that is a number"),
         pytest.param("9 7 SLOAD EXTCODESIZE EQ @bad JUMPI 0", {"code"}, id="its size"),
-        pytest.param("4 CALLDATALOAD EXTCODESIZE", set(), id="of a party"),
+        pytest.param("4 CALLDATALOAD EXTCODESIZE", {"wallet"}, id="of a party"),
     ],
 )
 def test_code_at_an_address_is_a_source_but_before_a_call(word: str, expected: set[str]) -> None:

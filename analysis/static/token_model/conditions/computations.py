@@ -199,8 +199,12 @@ class _Writer:
         entry: FunctionId,
         word: Value,
         elsewhere: set[tuple[FunctionId, Value]],
+        *,
+        is_outermost: bool = True,
     ) -> None:
-        """`elsewhere`: values of other functions whose sources are added already."""
+        """`elsewhere`: values of other functions whose sources are added already. `is_outermost`:
+        the function is not called by the one whose condition it is."""
+        self._is_outermost = is_outermost
         self._code = code
         self._elsewhere = elsewhere
         self._operands = operand_index(code)
@@ -313,6 +317,7 @@ class _Writer:
         """True for the account whose balance `balanceOf` returns."""
         return (
             self._entry == BALANCE_OF
+            and self._is_outermost
             and isinstance(word, Expr)
             and word.operation == "CALLDATALOAD"
             and word.arguments[0] == _HOLDER
@@ -417,7 +422,7 @@ class _Writer:
 
     def _add_of(self, entry: FunctionId, value: Value, depth: int) -> None:
         """Add the sources of a value that another function computes."""
-        other = _Writer(self._code, entry, value, self._elsewhere)
+        other = _Writer(self._code, entry, value, self._elsewhere, is_outermost=False)
         other.write(value, depth)
         self.leaves.update(other.leaves)
 
