@@ -307,7 +307,9 @@ def _judge(
     if sequence.probe.function.selector not in HOLDER_FUNCTIONS:
         taken = max(taken, created[-1].emptied_raw)
     is_created: bool | None = uncounted > 0 or (not paid and _is_material(created, start.supply))
-    if paid and counted and not uncounted:
+    if not start.supply:
+        is_created = None  # a supply of zero counts nothing, least of all what is sold in a pool
+    elif paid and counted and not uncounted:
         is_created = None if returned is None else _is_profit(inquiry, paid, returned)
     return CreationOutcome(
         caller=sequence.caller.kind,
