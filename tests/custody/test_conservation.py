@@ -117,3 +117,11 @@ def test_a_mint_that_anybody_can_reach_is_a_power(
     ]
     assert bool(open_mints) is is_created
     assert unproved(chain, token) == ()  # the supply counts what is minted
+
+
+@pytest.mark.parametrize("name", ["TwoAnswers", "OneAnswer"])
+def test_amounts_that_calls_return_are_not_proved(chain: Chain, name: str) -> None:
+    """Two calls of one contract have the same expression, whatever each returns."""
+    token, grown = act(chain, name)
+    assert (grown > 0) is (name == "TwoAnswers")
+    assert creates_balances(unproved(chain, token)) is None

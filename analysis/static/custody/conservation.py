@@ -61,6 +61,7 @@ _PLACE: Final = "the place of a store is not known"
 _AMOUNT: Final = "the stored amount is not known"
 _ORDER: Final = "a balance is read before it, or another one, is stored"
 _CHANGED: Final = "an amount may change between debit and credit"
+_UNKNOWN: Final = "an amount is the answer of a call, which one expression does not identify"
 _COINS: Final = "CALLVALUE"
 
 
@@ -402,6 +403,8 @@ class ConservationSearch(PathSearch):
         if old is None:
             old = self.code.pool.intern("SLOAD", slot)
         change = added(most, frozenset({(old, -1)}))
+        if any(term.operation in _UNSTEADY for word, _ in change for term in subterms(word)):
+            raise UnboundedError(_UNKNOWN)
         self._check_amounts(effect, state, change, ledger)
         total = added(ledger.balances, change)
         has_debit = ledger.has_debit or any(count < 0 for _, count in change)
@@ -458,8 +461,6 @@ class ConservationSearch(PathSearch):
         unresolved = pool.reads_in(effect.words[1])
         for word in shared:
             for term in subterms(word):
-                if term.operation in _UNSTEADY:
-                    continue
                 if term.operation != "SLOAD":
                     continue
                 for stored in ledger.stores:

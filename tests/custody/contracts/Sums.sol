@@ -225,3 +225,23 @@ contract Burn is Sums {
         totalSupply -= v;
     }
 }
+
+/// Both amounts are answers of one contract to different questions.
+contract TwoAnswers is Sums {
+    function low() external pure returns (uint256) { return 1; }
+    function high() external pure returns (uint256) { return 5; }
+    function act(address, address to, uint256) external {
+        _balances[msg.sender] -= this.low();
+        _balances[to] += this.high();
+    }
+}
+
+/// One answer is used on both sides.
+contract OneAnswer is Sums {
+    function low() external pure returns (uint256) { return 1; }
+    function act(address, address to, uint256) external {
+        uint256 answer = this.low();
+        _balances[msg.sender] -= answer;
+        _balances[to] += answer;
+    }
+}
