@@ -479,7 +479,7 @@ class TokenScan:
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             balances_can_be_created=self.probes.value,
             creation=self.creation_findings,
-            creates_balances=creates_balances(credits),
+            creates_balances=creates_balances(credits, is_probed=self.probes.value is False),
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,

@@ -168,10 +168,13 @@ def live_credits(powers: StaticPowers, live: LiveSetters) -> tuple[UnprovedCredi
     return tuple(each for each in powers.credits if live.is_live(each.setter))
 
 
-def creates_balances(credits: tuple[UnprovedCredit, ...] | None) -> bool | None:
-    """Return the report field: None where bounds or merged values prevented the proof."""
+def creates_balances(credits: tuple[UnprovedCredit, ...] | None, *, is_probed: bool) -> bool | None:
+    """Return the report field. `is_probed`: every open function was called, and created nothing.
+
+    None: bounds or merged values prevented the proof, and calls did not stand in for it.
+    """
     if credits is None:
         return None
     if any(each.is_certain for each in credits):
         return True
-    return None if credits else False
+    return None if credits and not is_probed else False

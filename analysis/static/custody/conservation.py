@@ -578,8 +578,8 @@ def is_supply_store(code: ContractModel, effect: Effect) -> bool:
 def prove_sums(code: ContractModel, prover: CustodyProver) -> Iterator[UnprovedSum]:
     """Yield the functions that are not proved to keep the sum of the balances.
 
-    Of functions for privileged callers, only those that raise balances unseen: with no debit, and
-    without a store to the supply.
+    Of functions for privileged callers, only those without a store to the supply that raise balances
+    unseen: with no debit, or on a path that was followed exactly.
     """
     left = _MOST_WORK
     for entry in sorted(code.functions.entries, key=rank):
@@ -598,7 +598,8 @@ def prove_sums(code: ContractModel, prover: CustodyProver) -> Iterator[UnprovedS
                 search = ConservationSearch(prover, entry, depth=_BY_BOTH, with_gates=True)
                 search.run()
                 left -= search.count
-                yield from (each for each in search.unproved.values() if each.is_pure)
+                unproved = search.unproved.values()
+                yield from (each for each in unproved if each.is_pure or each.is_certain)
 
 
 def prove_sum(prover: CustodyProver, entry: FunctionId, *, budget: int) -> ConservationSearch:

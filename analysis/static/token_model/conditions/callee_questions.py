@@ -24,9 +24,8 @@ _MOVED_BY_TRADES: Final = frozenset(
     int(selector_of(signature), 16)
     for signature in (
         *("WETH()", "WETH9()", "wNative()", "factory()", "token0()", "token1()", "decimals()"),
-        *("getPair(address,address)", "getPool(address,address,uint24)", "getReserves()"),
-        *("slot0()", "liquidity()", "extsload(bytes32)", "sync()"),
-        *("createPair(address,address)", "getAmountsOut(uint256,address[])"),
+        *("getReserves()", "slot0()", "liquidity()", "extsload(bytes32)", "sync()"),
+        "getAmountsOut(uint256,address[])",
         *("getAmountsIn(uint256,address[])", "quote(uint256,uint256,uint256)"),
         f"swapExactTokensForETHSupportingFeeOnTransferTokens({_SWAP})",
         f"swapExactTokensForTokensSupportingFeeOnTransferTokens({_SWAP})",
