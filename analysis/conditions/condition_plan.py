@@ -26,6 +26,7 @@ from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 
 _MOST_WHAT_IFS: Final = 40
 _NO_PARTY: Final = 0xA11CE << 80
+_BURNT: Final = (0, 0xDEAD)
 _TURNING: Final = frozenset[ConditionEffect]({"refuses", "leads", "writes"})
 
 
@@ -129,14 +130,15 @@ def make_plan(
 
 
 def renamed(conditions: TradeConditions, setting: OrdinaryTrade) -> Iterator[WhatIf]:
-    """Yield each owner-set address as every party of a trade in turn, and as none of them."""
+    """Yield each owner-set address as every party of a trade, as others, burnt, and as none."""
     parties = [int(each, 16) for each in (setting.pool, setting.trader, setting.router)]
+    others = [int(each, 16) for each in conditions.compared]
     for slot, mask, _ in conditions.named:
         word, bits = None if slot is None else setting.words.get(slot), int(mask, 16)
         if word is None:
             continue
         shift = lowest_bit(bits)
-        for party in (*parties, _NO_PARTY):
+        for party in dict.fromkeys((*parties, *others, _NO_PARTY, *_BURNT)):
             value = word & ~bits | party << shift
             if value != word:
                 contract = setting.contract

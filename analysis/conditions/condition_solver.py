@@ -31,6 +31,9 @@ from analysis.static.token_model.conditions.trade_conditions import (
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32, to_hash32
 
 _MOST_MEANINGS: Final = 32
+_DAY_S: Final = 86_400
+_LATER_DAYS: Final = (45, 365, 3_650)
+"""Days after which amounts are simulated that depend on the clock."""
 _YEAR_S: Final = 365 * 86_400
 _MONTH_S: Final = 30 * 86_400
 _MOST_BLOCKS: Final = 5_000_000
@@ -73,8 +76,6 @@ _ODD: Final = frozenset({"AND", "OR", "XOR", "MOD", "BYTE", "EXP"})
 _OUTCOMES: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO", "AND", "OR"})
 
 _COUNTED: Final = frozenset[Source]({"counter", "mark"})
-_WIDE_BITS: Final = 64
-"""Bits of a count or sum that checked arithmetic never exhausts, unless it multiplies."""
 _MOST_TRADES: Final = 2**32
 _SOON: Final = 2_000
 """Trades that a token may well see within a month."""
@@ -168,8 +169,11 @@ class ConditionSolver:
 
     def _is_wide(self) -> bool:
         """True if no count or sum in the condition is narrow."""
+        sums = _MOST_TURNOVERS * self._setting.supply_raw
         return all(
-            int(written.bits, 16).bit_count() >= _WIDE_BITS for written in self._condition.written
+            1 << int(written.bits, 16).bit_count()
+            > (_MOST_TRADES * written.step if written.step is not None else sums)
+            for written in self._condition.written
         )
 
     def _counted(self, sources: Collection[Source]) -> Iterator[WhatIf]:
@@ -376,6 +380,9 @@ class ConditionSolver:
             most = self._most_counted(written)
             flips = list(self._flipping(kind, mark, slot, bits=bits, step=most))
             yield from (self._as_counted(each, ordinary, written) for each in flips)
+            if flips and self._condition.effect == "overruns":
+                # At the limit itself no sale is small enough to fit under it.
+                yield msgspec.structs.replace(flips[0], value=ordinary | bits)
             if flips and kind == "mark" and not ordinary:
                 # Simulated trades may leave a value in the entry other than the ordinary one.
                 yield msgspec.structs.replace(flips[0], value=ordinary)
@@ -531,7 +538,10 @@ class ConditionSolver:
             "randomness": (("randomness", 1), ("randomness", MASK // 7)),
             "gas": (("gas", 400_000), ("gas", 4_000_000)),
             "coins": (("coins", 10**16), ("coins", 10**20)),
-            "time": (("time", setting.time_s + 45 * 86_400),),
+            "time": tuple(("time", setting.time_s + days * _DAY_S) for days in _LATER_DAYS),
+            "block": tuple(
+                ("block", setting.block + days * _DAY_S // _USUAL_BLOCK_S) for days in _LATER_DAYS
+            ),
         }
         for kind, value in samples.get(source, ()):
             yield WhatIf(input=kind, value=value)

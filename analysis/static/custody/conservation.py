@@ -578,8 +578,8 @@ def is_supply_store(code: ContractModel, effect: Effect) -> bool:
 def prove_sums(code: ContractModel, prover: CustodyProver) -> Iterator[UnprovedSum]:
     """Yield the functions that are not proved to keep the sum of the balances.
 
-    Of functions for privileged callers, only those without a store to the supply that raise balances
-    unseen: with no debit, or on a path that was followed exactly.
+    Of functions for privileged callers, only those without a store to the supply that raise
+    balances unseen: with no debit, or on a path that was followed exactly.
     """
     left = _MOST_WORK
     for entry in sorted(code.functions.entries, key=rank):

@@ -47,7 +47,7 @@ from analysis.static.token_model.guards.fee_setters import find_fee_setters
 from analysis.static.token_model.operand_index import operand_index
 from analysis.static.token_model.storage.owned_variables import is_address, is_owned
 from analysis.static.token_model.storage.variable_writers import WrittenVariables
-from core.evm.primitives import to_hash32
+from core.evm.primitives import ADDRESS_MASK, Hash32, to_hash32
 
 _CALLS: Final = frozenset({"CALL", "STATICCALL", "DELEGATECALL", "CALLCODE"})
 _WORD: Final = 32
@@ -115,14 +115,15 @@ def _zero_test(condition: Value) -> tuple[Expr | None, bool]:
 
 _MOST_CONDITIONS: Final = 240
 _MOST_NAMED: Final = 8
+_SMALLEST_ADDRESS: Final = 2**64
+"""Smaller numbers are no addresses of accounts that anybody has."""
 _VALUE_SOURCES: Final = frozenset[Source](
     {
-        *("fees", "proposer", "randomness", "block_hash", "gas", "coins", "code", "wallet"),
-        *("answer", "outside", "unguarded", "counter", "mark", "input", "hash"),
+        *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
+        *("code", "wallet", "answer", "outside", "unguarded", "counter", "mark", "input", "hash"),
     }
 )
-"""Sources reported for a written amount. Its change over time shows in simulations of later sales;
-the totals of reflection tokens are no condition."""
+"""Sources reported for a written amount. The totals of reflection tokens are no condition."""
 
 _NEVER_CHECKED: Final = frozenset[Source](
     {
@@ -165,12 +166,13 @@ def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[V
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
         named=tuple(finder.named)[:_MOST_NAMED],
+        compared=tuple(finder.compared)[:_MOST_NAMED],
         by_own_acts=tuple(finder.by_own_acts)[:_MOST_CONDITIONS],
         fee_setters=() if code.answers_holders else find_fee_setters(code),
         wait=find_equal_wait(code),
         is_complete=code.functions.is_followed(entries)
         and len(distinct) <= _MOST_CONDITIONS
-        and len(finder.named) <= _MOST_NAMED,
+        and max(len(finder.named), len(finder.compared)) <= _MOST_NAMED,
     )
     owned = dict.fromkeys((*finder.owned.values(), *finder.named.values()))
     return conditions, tuple(owned)
@@ -196,6 +198,8 @@ class _Finder:
         """Conditions with the variable that is written behind an owner check."""
         self.named: dict[VariableKey, Variable] = {}
         """Addresses that are written behind an owner check, and compared with parties."""
+        self.compared: dict[Hash32, None] = {}
+        """Constant addresses in the same conditions."""
         self.by_own_acts: dict[TradeCondition, None] = {}
 
     def conditions(self, entry: FunctionId) -> Iterator[TradeCondition]:
@@ -320,6 +324,7 @@ class _Finder:
                 if slot is not None:
                     key = (to_hash32(slot), to_hash32(variable[1]), False)
                     self.named[key] = variable
+                    self.compared.update(dict.fromkeys(_addresses_in(leaves)))
                 continue
             owned = OwnedCondition(
                 selector=selector_of(site.entry),
@@ -365,7 +370,7 @@ class _Finder:
         found: set[Source] = set()
         ignored = _NOT_OF[site.entry] if site.entry in _NOT_OF else frozenset[Source]()
         for leaf in leaves.found:
-            if leaf.variable is not None and self._roles.is_usual(leaf.variable, site):
+            if leaf.variable is not None and self._is_usual(leaf.variable, site):
                 continue
             source = self._source(leaf)
             if source is not None and source not in ignored:
@@ -374,6 +379,12 @@ class _Finder:
             # a branch on the amount that only selects stores computes a fee
             found.discard("amount")
         return found
+
+    def _is_usual(self, variable: Variable, site: ConditionSite) -> bool:
+        """True if the variable has its usual part, and is no count of trades."""
+        written = self._variables.written(variable)
+        is_count = written is not None and written.step is not None
+        return not is_count and self._roles.is_usual(variable, site)
 
     def _written(self, leaves: Computation) -> Iterator[StoredValues]:
         for leaf in leaves.found:
@@ -391,6 +402,14 @@ class _Finder:
         for slot, bits in self._code.dependencies.reads(word):
             for place in self._code.layout.of(slot):
                 yield place.root, bits
+
+
+def _addresses_in(computation: Computation) -> Iterator[Hash32]:
+    """Yield the constants of a computation that may be addresses of accounts."""
+    for step in computation.steps:
+        word = step.word if step.operation == "number" else None
+        if word is not None and _SMALLEST_ADDRESS < int(word, 16) < ADDRESS_MASK:
+            yield word
 
 
 _CLOCKS: Final = frozenset[Source]({"time", "block"})

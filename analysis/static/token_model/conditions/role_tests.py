@@ -4,10 +4,12 @@ its usual part, so that what trades do to it is no condition."""
 from collections.abc import Iterator
 from typing import Final
 
+from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import VariableId
 from analysis.static.evm.cfg import CfgNode, FunctionId
-from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.expressions import MASK, Expr, Value
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.conditions.condition_sites import ConditionSite
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -39,8 +41,21 @@ class RoleTests:
     def _is_list(self, root: VariableId) -> bool:
         if root not in self._lists:
             is_entry = isinstance(root, tuple)
-            self._lists[root] = is_entry and self._code.layout.has_elements(root)
+            self._lists[root] = (
+                is_entry and self._code.layout.has_elements(root) and not self._shrinks(root)
+            )
         return self._lists[root]
+
+    def _shrinks(self, root: VariableId) -> bool:
+        """True if a transfer may shorten the list."""
+        for write in self._code.writes.all:
+            if write.place.root != root or write.entry not in MOVERS:
+                continue
+            for value in self._code.dependencies.phi_values(write.value):
+                delta = delta_of(value, write.slot)
+                if delta is None or delta.subtracted or MASK in delta.added:
+                    return True
+        return False
 
     def _is_about_balance(self, condition: Value) -> bool:
         """True if a balance or an allowance is converted or bounded, or a divisor must not be 0."""

@@ -143,6 +143,8 @@ class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
     owned: tuple[OwnedCondition, ...] = ()
     named: tuple[VariableKey, ...] = ()
     """Owner-set addresses that trades compare with their parties."""
+    compared: tuple[Hash32, ...] = ()
+    """Constant addresses that those are compared with."""
     by_own_acts: tuple[TradeCondition, ...] = ()
     """Conditions on the clock that only a party meets that has called another function before."""
     fee_setters: tuple[Selector, ...] = ()
