@@ -378,7 +378,7 @@ class ConditionSolver:
                 )
         if written.is_free:
             most = self._most_counted(written)
-            flips = list(self._flipping(kind, mark, slot, bits=bits, step=most))
+            flips = list(self._flipping(kind, mark, slot, bits=bits, steps=most))
             yield from (self._as_counted(each, ordinary, written) for each in flips)
             if flips and self._condition.effect == "overruns":
                 # At the limit itself no sale is small enough to fit under it.
@@ -392,15 +392,18 @@ class ConditionSolver:
         if self._condition.sources != ("counter",) or written.step is None:
             return found
         bits = int(written.bits, 16)
-        ahead = ((found.value & bits) - (word & bits)) >> lowest_bit(bits)
+        ahead = abs((found.value & bits) - (word & bits)) >> lowest_bit(bits)
         is_counted = len(self._condition.written) == 1 and 0 < ahead <= _SOON * written.step
         return msgspec.structs.replace(found, is_counted=is_counted)
 
-    def _most_counted(self, written: StoredValues) -> int:
-        """Return the most that a count or sum grows by over the life of a token."""
+    def _most_counted(self, written: StoredValues) -> tuple[int, int]:
+        """Return the most that a count or sum falls and grows by over the life of a token.
+
+        A sum of amounts, such as a supply that is burnt, never falls below what is there.
+        """
         if written.step is not None:
-            return _MOST_TRADES * written.step
-        return max(_MOST_TRADES, _MOST_TURNOVERS * self._setting.supply_raw)
+            return _MOST_TRADES * written.step, _MOST_TRADES * written.step
+        return 0, max(_MOST_TRADES, _MOST_TURNOVERS * self._setting.supply_raw)
 
     def _clock_flips(self, mark: int) -> Iterator[WhatIf]:
         """Yield stored clocks at which the condition flips, with the time of that sale.
@@ -463,11 +466,11 @@ class ConditionSolver:
         bits: int = MASK,
         base: Changed | None = None,
         domain: tuple[int, int] | None = None,
-        step: int | None = None,
+        steps: tuple[int, int] | None = None,
     ) -> Iterator[WhatIf]:
         """Yield the nearest flips of one input. `bits`: those of the slot that are varied; `base`:
-        other inputs that are changed as well; `domain` None: that of the input; `step`: the most
-        that it is ever counted up."""
+        other inputs that are changed as well; `domain` None: that of the input; `steps`: the
+        most that it is ever counted down and up."""
         place, around = (kind, slot), base or {}
         word = around.get(place, self._values.ordinary(kind, mark, slot))
         if word is None:
@@ -476,8 +479,8 @@ class ConditionSolver:
         ordinary = (word & bits) >> shift
         low, high = domain or self._domain(kind, ordinary)
         low, high = min(low, ordinary), min(high, bits >> shift)
-        if self._condition.effect == "overruns" and step is not None:
-            low, high = ordinary, min(high, ordinary + step)
+        if self._condition.effect == "overruns" and steps is not None:
+            low, high = max(low, ordinary - steps[0]), min(high, ordinary + steps[1])
 
         def changed(value: int) -> Changed:
             return {**around, place: _placed(word, bits, value)}

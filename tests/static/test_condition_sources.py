@@ -123,6 +123,7 @@ def test_code_at_an_address_is_a_source_but_before_a_call(word: str, expected: s
 
 
 SHOWN = "8 SLOAD 0 MSTORE 0x20 0 RETURN"
+SUMMED = "0x24 CALLDATALOAD 8 SLOAD ADD 8 SSTORE"
 COUNTED = "1 8 SLOAD ADD 8 SSTORE"
 SCALED = f"8 SLOAD 4 CALLDATALOAD {ENTRY} SLOAD MUL 0 MSTORE 0x20 0 RETURN"
 
@@ -137,12 +138,14 @@ SCALED = f"8 SLOAD 4 CALLDATALOAD {ENTRY} SLOAD MUL 0 MSTORE 0x20 0 RETURN"
 def test_what_scales_amounts_is_a_counter_in_a_test(
     balance_of: str, others: dict[str, str]
 ) -> None:
-    tested = refusing("9 8 SLOAD LT", COUNTED)
+    tested = refusing("9 8 SLOAD LT", SUMMED)
     assert sources(tested, balance_of=balance_of, **others) == {"counter"}
-    limit = refusing("100 5 8 SLOAD MUL DIV 0x24 CALLDATALOAD GT", COUNTED)
+    limit = refusing("100 5 8 SLOAD MUL DIV 0x24 CALLDATALOAD GT", SUMMED)
     assert sources(limit, balance_of=balance_of, **others) == {"amount"}
     computed = MOVE.replace("0x24 CALLDATALOAD", "0x24 CALLDATALOAD 8 SLOAD MUL")
-    assert sources(f"{COUNTED} {computed}", balance_of=balance_of, **others) == set()
+    assert sources(f"{SUMMED} {computed}", balance_of=balance_of, **others) == set()
+    # Trades that are counted one by one scale nothing.
+    assert sources(f"{COUNTED} {computed}", balance_of=balance_of, **others) == {"counter"}
 
 
 def test_the_length_of_a_partys_list_is_a_mark_in_a_test() -> None:

@@ -52,8 +52,10 @@ class SiteFinder:
         self._code = code
 
     def sites(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
+        guarding: set[tuple[int, Expr]] = set()
         for guard in self._code.guards.of(flow.entry):
             test = guard.refusal.test
+            guarding.add((test.pc, test.condition))
             yield ConditionSite(
                 entry=flow.entry,
                 pc=test.pc,
@@ -71,7 +73,10 @@ class SiteFinder:
         refusing = {(test.pc, test.condition): test.holds for test in tests}
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for (pc, condition), holds in refusing.items():
-            if self._code.guards.is_check(pc, condition):
+            if self._code.guards.is_check(pc, condition) or not (
+                self._asks_world(condition) or (pc, condition) in guarding
+            ):
+                # Of a panic that is no guard, such as of an empty list, the counts matter too.
                 yield ConditionSite(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
             elif self._asks_world(condition):
                 # No guard if the operands are numbers: it seems to depend on nothing.
