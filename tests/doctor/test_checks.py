@@ -99,7 +99,8 @@ def test_the_methods_are_those_that_the_product_calls() -> None:
         if METHOD.fullmatch(text)
     }
     assert called == {method.name for method in METHODS}
-    assert {*example_requests(subject_at(100))} == called - {"eth_subscribe"}
+    unasked = {"eth_subscribe", "debug_traceTransaction"}
+    assert {*example_requests(subject_at(100))} == called - unasked
 
 
 def test_providers_have_weights_of_methods_that_are_called() -> None:

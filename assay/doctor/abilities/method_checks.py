@@ -34,8 +34,18 @@ class Method(msgspec.Struct, frozen=True, kw_only=True):
 
 METHODS: tuple[Method, ...] = (
     Method(name="debug_traceCall", is_optional=True, used_for="simulated trades, second choice"),
+    Method(
+        name="debug_traceTransaction",
+        is_optional=True,
+        used_for="state that a creation left behind, first choice",
+    ),
     Method(name="eth_call", used_for="all reads of contracts"),
     Method(name="eth_chainId", used_for="which chain an endpoint serves"),
+    Method(
+        name="eth_createAccessList",
+        is_optional=True,
+        used_for="state that a creation left behind, last choice",
+    ),
     Method(name="eth_feeHistory", is_optional=True, used_for="tips of simulated trades"),
     Method(
         name="eth_getBalance",
@@ -48,6 +58,9 @@ METHODS: tuple[Method, ...] = (
     Method(name="eth_getCode", used_for="the code of a token"),
     Method(name="eth_getLogs", used_for="pools, holders, trades, launches"),
     Method(name="eth_getStorageAt", used_for="owners, caps, switches"),
+    Method(
+        name="eth_getTransactionByHash", is_optional=True, used_for="data of a token's creation"
+    ),
     Method(name="eth_getTransactionCount", is_optional=True, used_for="who funded creators"),
     Method(name="eth_getTransactionReceipt", is_optional=True, used_for="creators of launches"),
     Method(name="eth_simulateV1", is_optional=True, used_for="simulated trades"),
@@ -56,7 +69,11 @@ METHODS: tuple[Method, ...] = (
 
 
 def example_requests(subject: Subject) -> dict[str, RpcRequest]:
-    """Build example requests by method; none for eth_subscribe, which HTTP does not have."""
+    """Build example requests by method.
+
+    None for eth_subscribe, which HTTP does not have, and debug_traceTransaction, as nodes reject a
+    transaction that they do not know.
+    """
     head, block = subject.head, pinned(subject.head)
     call = {"to": ZERO_ADDRESS, "data": "0x", "gas": hex(100_000)}
     simulated = {"blockStateCalls": [{"calls": [call]}]}
@@ -64,6 +81,7 @@ def example_requests(subject: Subject) -> dict[str, RpcRequest]:
         RpcRequest("debug_traceCall", (call, block, {"tracer": "callTracer"})),
         RpcRequest("eth_call", (call, block)),
         RpcRequest("eth_chainId"),
+        RpcRequest("eth_createAccessList", (call, block)),
         RpcRequest("eth_feeHistory", ("0x1", "latest", [10, 90])),
         RpcRequest("eth_getBalance", (ZERO_ADDRESS, block)),
         block_request(head.ref.hash),
@@ -72,6 +90,7 @@ def example_requests(subject: Subject) -> dict[str, RpcRequest]:
         RpcRequest("eth_getCode", (ZERO_ADDRESS, block)),
         RpcRequest("eth_getLogs", ({**block, "address": subject.chain.wrapped_native.address},)),
         RpcRequest("eth_getStorageAt", (ZERO_ADDRESS, _SLOT, block)),
+        RpcRequest("eth_getTransactionByHash", (head.ref.hash,)),
         RpcRequest("eth_getTransactionCount", (ZERO_ADDRESS, block)),
         RpcRequest("eth_getTransactionReceipt", (head.ref.hash,)),
         RpcRequest("eth_simulateV1", (simulated, block)),
