@@ -275,7 +275,8 @@ class _Finder:
         if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
             sources -= {"code", "wallet"}
         if site.effect == "value":
-            sources &= _VALUE_SOURCES
+            # What balances are shown later is measured by later sales.
+            sources &= _VALUE_SOURCES - (_CLOCKS if site.entry == BALANCE_OF else frozenset())
         elif site.is_operand:
             sources -= _ALLOCATED_BY
         elif site.effect == "overruns":
