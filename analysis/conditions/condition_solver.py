@@ -542,9 +542,6 @@ class ConditionSolver:
             "gas": (("gas", 400_000), ("gas", 4_000_000)),
             "coins": (("coins", 10**16), ("coins", 10**20)),
             "time": tuple(("time", setting.time_s + days * _DAY_S) for days in _LATER_DAYS),
-            "block": tuple(
-                ("block", setting.block + days * _DAY_S // _USUAL_BLOCK_S) for days in _LATER_DAYS
-            ),
         }
         for kind, value in samples.get(source, ()):
             yield WhatIf(input=kind, value=value)

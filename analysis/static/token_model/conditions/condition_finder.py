@@ -119,7 +119,7 @@ _SMALLEST_ADDRESS: Final = 2**64
 """Smaller numbers are no addresses of accounts that anybody has."""
 _VALUE_SOURCES: Final = frozenset[Source](
     {
-        *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
+        *("time", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
         *("code", "wallet", "answer", "outside", "unguarded", "counter", "mark", "input", "hash"),
     }
 )
