@@ -295,16 +295,19 @@ def read_simulation(simulation: Simulation, answer: RpcAnswer) -> SimulationResu
 
 
 _FILLER_STEP_S = 12
+_MOST_FILLERS = 256
+"""A condition on a block number may lie millions of blocks ahead."""
 
 
 def _between(before: SimBlock, block: SimBlock) -> list[dict[str, object]]:
     """Return empty blocks for the numbers between two, where the node's own would be too late.
 
     Geth fills a gap with blocks 12 seconds apart, whatever the chain's pace, and rejects a request
-    whose next block is not after them. Source: go-ethereum internal/ethapi/simulate.go.
+    whose next block is not after them. A gap beyond what it simulates is left to the node. Source:
+    go-ethereum internal/ethapi/simulate.go.
     """
     gap, passed_s = block.number - before.number - 1, block.time_s - before.time_s
-    if passed_s > gap * _FILLER_STEP_S:
+    if passed_s > gap * _FILLER_STEP_S or gap > _MOST_FILLERS:
         return []
     return [
         {

@@ -159,6 +159,15 @@ async def test_the_evidence_shows_the_chosen_calls_and_no_namesakes() -> None:
     assert len(msgspec.json.decode(everything.body, type=SimulationEvidence).calls) == len(WORDS)
 
 
+@pytest.mark.parametrize(("ahead", "blocks"), [(1, 2), (200, 201), (4_000_000, 2)])
+def test_a_far_block_has_no_request_of_millions(ahead: int, blocks: int) -> None:
+    simulation, _ = reads_of_a_balance()
+    first, *_, last = simulation.blocks
+    far = msgspec.structs.replace(last, number=first.number + ahead, time_s=first.time_s + ahead)
+    request = msgspec.structs.replace(simulation, blocks=(first, far)).request
+    assert len(msgspec.to_builtins(request.params[0])["blockStateCalls"]) == blocks
+
+
 def test_a_named_writer_changes_labels_and_the_gas_of_transactions_only() -> None:
     builder = SimulationBuilder([(2, 2)])
     own = builder[0].named("first: ", gas=77).named("again ")
