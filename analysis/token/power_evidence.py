@@ -84,7 +84,8 @@ def _setters(power: Power, code: DeployedCode) -> Iterator[Setter]:
         yield from code.powers.wild
         yield from (each for each in code.powers.setters if each.slot in code.target_slots)
     for found in code.powers.powers:
-        if (found.field, found.what) == (power.check, power.what):
+        # The act of a power over conditions is known only with current storage.
+        if found.field == power.check and found.what in (power.what, "condition"):
             yield from found.setters
 
 

@@ -1,5 +1,6 @@
 """The oracle for state that others move: its effect on real sales, and the report before it."""
 
+import json
 from collections.abc import Callable
 from typing import Final
 
@@ -108,6 +109,23 @@ async def test_a_trap_is_reported_before_it_shuts(
     token = place(chain, trap, knows_pair=True)
     assert sign in signs_of(await judge(context, token.address))
     assert is_harmed(chain, token, act)
+
+
+@pytest.mark.parametrize("contract", ["NamedPoolToken", "HalfShownToken"])
+async def test_the_evidence_names_what_the_owner_sets(
+    chain: Chain, context: ChainContext, contract: str
+) -> None:
+    chain = with_traps(chain)
+    report = await judge(context, place(chain, contract, knows_pair=True).address)
+    [row] = [row for row in report.evidence if row.key == "powers"]
+    functions = [
+        function
+        for power in json.loads(row.body)["powers"]
+        if power["check"] == "hidden_owner_controls"
+        for function in power["functions"]
+    ]
+    assert functions
+    assert all(function["slots"] and function["callers"] for function in functions)
 
 
 @pytest.mark.parametrize(("double", "act"), dict.fromkeys((row[1], row[2]) for row in ROWS))
