@@ -210,7 +210,7 @@ def _supply_powers(
 
 
 def _credit(finder: SetterFinder, found: UnprovedSum) -> UnprovedCredit:
-    # What rules out a function that may only be unproved decides nothing.
+    # A sum that is only unproved may be no credit, so no test on its path rules it out.
     setter = finder.setter_at(found.entry, {found.pc}) if found.is_certain else _open(found.entry)
     return UnprovedCredit(
         setter=setter,

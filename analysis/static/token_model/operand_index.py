@@ -14,6 +14,7 @@ from analysis.static.token_model.memoize import cached_on_model
 _MOST_LEFT = 50_000
 """Gas that old compilers keep back from a call. With less left the trade fails anyway."""
 
+_SELECTOR_SHIFT = 224
 _SURE_PRECOMPILES = range(1, 5)
 """Precompiles that fail without enough gas only: signatures, two hashes, the identity."""
 
@@ -84,8 +85,16 @@ class OperandIndex:
         """Operands by function and program counter."""
         self.precompiles: dict[FunctionId, list[CallOperands]] = {}
         """Calls to precompiles by function."""
+        self.selectors: dict[tuple[FunctionId, int], set[int | None]] = {}
+        """Selectors that are called, by function and program counter. None: not known."""
         self.stores: list[tuple[FunctionId, CfgNode, Effect]] = []
         """Transient stores."""
+        for entry, effect in code.calls():
+            if effect.kind == "LOG":
+                continue
+            head = code.dependencies.single_value(effect.words[1])
+            selector = head >> _SELECTOR_SHIFT if isinstance(head, int) else None
+            self.selectors.setdefault((entry, effect.pc), set()).add(selector)
         for entry in code.functions.entries:
             for node, operand in code.functions.cfg(entry).operands():
                 if operand.kind == STORED:

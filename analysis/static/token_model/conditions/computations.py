@@ -5,7 +5,7 @@ operands of a phi) the source `unknown` is added; a phi of 5 to 64 operands is a
 the sources of all operands.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -25,14 +25,12 @@ from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, MOVERS, TOTAL_SUPPLY
 from analysis.static.token_model.caps.cap_rules import ComputationStep
-from analysis.static.token_model.conditions.callee_questions import may_fail, questions_to
+from analysis.static.token_model.conditions.callee_reads import may_fail, reads_of
 from analysis.static.token_model.conditions.trade_conditions import Source
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
 from core.evm.primitives import ADDRESS_MASK, to_hash32
 
-_CALLS: Final = frozenset({"CALL", "STATICCALL"})
-_SELECTOR_SHIFT: Final = 224
 _DECIMALS: Final = 0x313CE567
 _GETTERS: Final[dict[int, int]] = {BALANCE_OF: 1, ALLOWANCE: 2, TOTAL_SUPPLY: 0, _DECIMALS: 0}
 """Number of arguments by selector."""
@@ -52,18 +50,19 @@ def own_answers(code: ContractModel, entry: FunctionId) -> OwnAnswers | None:
 
     None: one of them is not to a known getter, or its arguments are not known.
     """
-    heads = list(_heads(code, entry))
-    if any(head is None for head in heads):
-        return None
-    selectors = {head for head in heads if head is not None}
-    most = max((_GETTERS[selector] for selector in selectors), default=0)
-    calls = [
-        call
-        for (caller, _), calls in operand_index(code).calls.items()
+    index = operand_index(code)
+    own = [
+        (pc, call)
+        for (caller, pc), calls in index.calls.items()
         if caller == entry
         for call in calls
         if is_own_address(code.dependencies.single_value(call.target))
     ]
+    selectors = {selector for pc, _ in own for selector in index.selectors[entry, pc]}
+    if not selectors <= _GETTERS.keys():
+        return None
+    most = max((_GETTERS[selector] for selector in selectors if selector is not None), default=0)
+    calls = [call for _, call in own]
     returned = tuple(
         (note.entry, word)
         for note in code.notes.returns.values()
@@ -75,16 +74,6 @@ def own_answers(code: ContractModel, entry: FunctionId) -> OwnAnswers | None:
         return None
     arguments = dict.fromkeys(word for call in calls for word in call.content[:most])
     return OwnAnswers(returned=returned, arguments=tuple(arguments))
-
-
-def _heads(code: ContractModel, entry: FunctionId) -> Iterator[int | None]:
-    """Yield the getters called on the own contract. None: another function, or not known."""
-    for _, effect in code.functions.cfg(entry).effects():
-        target = code.dependencies.single_value(effect.words[0]) if effect.words else 0
-        if effect.kind in _CALLS and is_own_address(target):
-            head = code.dependencies.single_value(effect.words[1])
-            selector = head >> _SELECTOR_SHIFT if isinstance(head, int) else None
-            yield selector if selector in _GETTERS else None
 
 
 ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
@@ -351,10 +340,10 @@ class _Writer:
         if is_own_address(target):
             self._own_answer(depth)
             return self._step("answer", self._address(target, depth))
-        questions = questions_to(self._code, self._entry, target)
-        if questions.is_open:
+        reads = reads_of(self._code, self._entry, target)
+        if reads.is_open:
             self._add(source="outside")
-        holders = [self._address(holder, depth) for holder in questions.holders]
+        holders = [self._address(holder, depth) for holder in reads.holders]
         return self._step("answer", self._address(target, depth), *holders)
 
     def _own_answer(self, depth: int) -> None:

@@ -275,7 +275,7 @@ class _Finder:
         if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
             sources -= {"code", "wallet"}
         if site.effect == "value":
-            # What balances are shown later is measured by later sales.
+            # Later sales measure how the shown balances change.
             sources &= _VALUE_SOURCES - (_CLOCKS if site.entry == BALANCE_OF else frozenset())
         elif site.is_operand:
             sources -= _ALLOCATED_BY

@@ -76,7 +76,7 @@ class SiteFinder:
             if self._code.guards.is_check(pc, condition) or not (
                 self._asks_world(condition) or (pc, condition) in guarding
             ):
-                # Of a panic that is no guard, such as of an empty list, the counts matter too.
+                # A panic that is no guard, as of an empty list, may depend on a count as well.
                 yield ConditionSite(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
             elif self._asks_world(condition):
                 # No guard if the operands are numbers: it seems to depend on nothing.

@@ -89,14 +89,15 @@ def written_to(
 
 def _step(value: Value, slot: Value, bits: int) -> int | None:
     """Return the constant by which the value counts the variable up or down. None: it does not."""
-    shift = lowest_bit(bits)
-    steps = set[int | None]()
-    for count in _COUNTS:
-        word = (count << shift) & bits
-        after = evaluate(value, lambda read: word if read is slot or read == slot else None)  # noqa: B023
-        steps.add(None if after is None else ((after & bits) >> shift) - (word >> shift))
-    [step, *others] = steps
+    words = [(count << lowest_bit(bits)) & bits for count in _COUNTS]
+    [step, *others] = {_step_from(word, value, slot, bits) for word in words}
     return None if others or step is None else abs(step)
+
+
+def _step_from(word: int, value: Value, slot: Value, bits: int) -> int | None:
+    """Return what the value adds to the variable in the word of a slot. None: not known."""
+    after = evaluate(value, lambda read: word if read is slot or read == slot else None)
+    return None if after is None else ((after & bits) - word) >> lowest_bit(bits)
 
 
 def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool:

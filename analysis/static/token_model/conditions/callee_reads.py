@@ -1,10 +1,9 @@
-"""Questions of a function to other contracts: state that simulated trades move, or other state.
+"""Reads of other contracts: state that simulated trades move, or other state.
 
 The code of a router, a pair or a wrapped coin is known, but not its state: anybody can send an
-account wrapped coins or approve LP tokens. Trades settle only questions about pools.
+account wrapped coins or approve LP tokens. Trades settle only reads of pools.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -15,9 +14,6 @@ from analysis.static.evm.path_state import BALANCE_OF
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
 from core.evm.abi import selector_of
-
-_CALLS: Final = frozenset({"CALL", "STATICCALL", "DELEGATECALL", "CALLCODE"})
-_SELECTOR_SHIFT: Final = 224
 
 _SWAP: Final = "uint256,uint256,address[],address,uint256"
 _MOVED_BY_TRADES: Final = frozenset(
@@ -61,7 +57,7 @@ _SURE: Final = _MOVED_BY_TRADES | {
 what a hook takes. Source: v4-core IPoolManager."""
 
 
-class Questions(msgspec.Struct, frozen=True, kw_only=True):
+class CalleeReads(msgspec.Struct, frozen=True, kw_only=True):
     """Reads of one contract by one function."""
 
     holders: tuple[Value, ...]
@@ -70,44 +66,25 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
     """True if it reads state that trades do not move, or that is not known."""
 
 
-def questions_to(code: ContractModel, entry: FunctionId, target: Value) -> Questions:
+def reads_of(code: ContractModel, entry: FunctionId, target: Value) -> CalleeReads:
     """Return the reads that an answer of the contract may come from."""
+    index = operand_index(code)
     holders: dict[Value, None] = {}
     is_open = False
-    for selector, arguments in _calls(code, entry, target):
-        if selector == BALANCE_OF and arguments:
-            holders[arguments[0]] = None
-        else:
-            is_open |= selector not in _MOVED_BY_TRADES
-    return Questions(holders=tuple(holders), is_open=is_open)
+    for (caller, pc), calls in index.calls.items():
+        for call in calls if caller == entry else ():
+            if address_in(code.dependencies.single_value(call.target)) != target:
+                continue
+            for selector in index.selectors[entry, pc]:
+                if selector == BALANCE_OF:
+                    holders[call.content[0]] = None
+                else:
+                    is_open |= selector not in _MOVED_BY_TRADES
+    return CalleeReads(holders=tuple(holders), is_open=is_open)
 
 
 def may_fail(code: ContractModel, entry: FunctionId, pc: int) -> bool:
     """True if the call at `pc` may fail by state of its callee that trades do not move."""
-    calls = operand_index(code).calls.get((entry, pc), [])
-    return any(call.length != 0 for call in calls) and any(
-        selector not in _SURE for selector in _selectors(code, entry, pc)
-    )
-
-
-def _calls(
-    code: ContractModel, entry: FunctionId, target: Value
-) -> Iterator[tuple[int | None, tuple[Value, ...]]]:
-    """Yield selector and arguments of the calls to the contract. None: not known."""
-    for (caller, pc), calls in operand_index(code).calls.items():
-        if caller != entry:
-            continue
-        for call in calls:
-            if address_in(code.dependencies.single_value(call.target)) == target:
-                for selector in _selectors(code, entry, pc):
-                    yield selector, call.content
-
-
-def _selectors(code: ContractModel, entry: FunctionId, pc: int) -> dict[int | None, None]:
-    """Return the selectors of the calls at a program counter. None: not known."""
-    found: dict[int | None, None] = {}
-    for _, effect in code.functions.cfg(entry).effects():
-        if effect.pc == pc and effect.kind in _CALLS:
-            head = code.dependencies.single_value(effect.words[1])
-            found[head >> _SELECTOR_SHIFT if isinstance(head, int) else None] = None
-    return found
+    index = operand_index(code)
+    has_input = any(call.length != 0 for call in index.calls.get((entry, pc), ()))
+    return has_input and not index.selectors[entry, pc] <= _SURE
