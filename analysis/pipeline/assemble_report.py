@@ -19,7 +19,7 @@ from analysis.simulation.simulate_v1 import NotSimulated, Passed
 from analysis.token import timebomb_status
 from analysis.token.burned_supply import Burned
 from analysis.token.contract_clock import ContractClock
-from analysis.token.creation_findings import DeploymentFindings
+from analysis.token.creation_findings import CreationFindings
 from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
@@ -78,7 +78,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     creates_balances: bool | None = None
     balances_can_be_created: bool | None = None
     """None: not simulated yet, or not every open function was probed."""
-    creation: DeploymentFindings | None = None
+    creation: CreationFindings | None = None
     """None: not known."""
     powers: tuple[Power, ...] = ()
     are_powers_known: bool | None = None

@@ -15,7 +15,7 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.result_cache import StaticResultCache
-from analysis.token.creation_findings import DeploymentFindings
+from analysis.token.creation_findings import CreationFindings
 from config.facts.chain import Chain
 from config.settings import AnalysisSettings
 from core.evm.primitives import Address, BlockRef, Hash32
@@ -41,7 +41,7 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     observe_stage: StageObserver | None = None
     """None: stages are not timed."""
     memory: ChainMemory = msgspec.field(default_factory=ChainMemory)
-    creations: MutableMapping[Address, DeploymentFindings] = msgspec.field(
+    creations: MutableMapping[Address, CreationFindings] = msgspec.field(
         default_factory=lambda: LRUCache(_MOST_CREATIONS)
     )
     """Findings on creations in final blocks, by token, of those analysed last."""

@@ -8,7 +8,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.reads.indexed_facts import MinedTransaction
 from analysis.token.creation_check import check_creation, parties_of
-from analysis.token.creation_findings import DeploymentFindings
+from analysis.token.creation_findings import CreationFindings
 from analysis.token.creation_keys import search_space
 from analysis.token.creation_state import (
     CreatingTransaction,
@@ -35,7 +35,7 @@ async def find_place(
 
 async def explain_creation(
     context: ChainContext, first_round: FirstRound, token: Address, made: CreatingTransaction | None
-) -> DeploymentFindings | None:
+) -> CreationFindings | None:
     """Return what the creation gave unseen. None: not known.
 
     An analysis that must be replayable on one block reads no other blocks.
@@ -55,7 +55,7 @@ async def explain_creation(
 
 async def _explain(
     context: ChainContext, first_round: FirstRound, token: Address, made: CreatingTransaction | None
-) -> DeploymentFindings | None:
+) -> CreationFindings | None:
     block = first_round.pin
     state = await read_creation_state(context.node, context.capabilities, token, made, block=block)
     if state is None:

@@ -1,4 +1,4 @@
-"""Inputs of the creation check, from the results of earlier stages."""
+"""Inputs of the probe check, from the results of earlier stages."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ def probe_inquiry(
     owners: Sequence[Address],
     buys: Buys,
 ) -> ProbeInquiry:
-    """Return the inputs of the creation check, with the accounts of the theft checks."""
+    """Return the inputs of the probe check, with the accounts of the theft checks."""
     setup = next((setup for setup, bought in buys.bought if bought.largest is not None), None)
     pool = _pool_of(state, setup)
     wei = None if setup is None else _wei_per_quote(context, first_round, setup, pool)

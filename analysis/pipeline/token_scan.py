@@ -44,7 +44,7 @@ from analysis.scenarios.conditions.condition_check import (
     CodeConditions,
     ConditionSimulations,
 )
-from analysis.scenarios.probing.created_balances import CreationFindings, simulate_creation
+from analysis.scenarios.probing.created_balances import ProbeFindings, simulate_probes
 from analysis.scenarios.theft.privileged_candidates import stored_addresses
 from analysis.scenarios.theft.theft_checks import (
     TheftFindings,
@@ -65,7 +65,7 @@ from analysis.token.cap_evaluation import (
     storage_evidence,
     with_caps,
 )
-from analysis.token.creation_findings import DeploymentFindings
+from analysis.token.creation_findings import CreationFindings
 from analysis.token.creation_state import CreatingTransaction, read_creating
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
@@ -109,7 +109,7 @@ class TokenScan:
     """The indexed creation, else the first mint. None: not needed, or not found."""
     creating: CreatingTransaction | None
     """Probable creation. None: not needed, or not found."""
-    creation_findings: DeploymentFindings | None
+    creation_findings: CreationFindings | None
     """None: not known."""
     first_round: FirstRound
     state: MarketState
@@ -134,7 +134,7 @@ class TokenScan:
     sales: Sales
     owner_sale: tuple[EvidenceRow, ...]
     thefts: TheftFindings
-    probes: CreationFindings
+    probes: ProbeFindings
     pools_made: Mapping[str, int]
     """Block of a pool's creation, by Candidate.key, where the index has it."""
     liquidity: WeighedLiquidity
@@ -400,7 +400,7 @@ class TokenScan:
 
     async def simulate_probes(self) -> None:
         """Simulate calls by which ordinary accounts may create balances."""
-        self.probes = await simulate_creation(
+        self.probes = await simulate_probes(
             self.context.node,
             self.context.capabilities,
             probe_inquiry(

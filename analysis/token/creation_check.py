@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.node import Node
-from analysis.token.creation_findings import DeploymentFindings, HiddenAmount, UnexplainedWord
+from analysis.token.creation_findings import CreationFindings, HiddenAmount, UnexplainedWord
 from analysis.token.creation_keys import Entry, NamedWords, SearchSpace, name_words
 from analysis.token.creation_state import (
     TRANSFER,
@@ -60,7 +60,7 @@ async def check_creation(
     *,
     reader: BlockReader,
     block: BlockRef,
-) -> DeploymentFindings | None:
+) -> CreationFindings | None:
     """Explain every word of the creation. None: the node failed."""
     named = await asyncio.to_thread(name_words, state.words, space)
     if named.unknown:
@@ -272,9 +272,9 @@ def _is_moved(balances: Sequence[HiddenAmount], events: _Events, answers: _Answe
     return hidden_raw <= missing_raw + missing_raw // _ROUNDING
 
 
-def _cut(state: CreationState) -> DeploymentFindings:
+def _cut(state: CreationState) -> CreationFindings:
     """Return the findings on a creation that is too large to be explained."""
-    return DeploymentFindings(
+    return CreationFindings(
         block_number=state.block_number,
         tx_hash=state.tx_hash,
         sender=state.sender,
@@ -291,7 +291,7 @@ def _findings(
     *,
     balances: Sequence[HiddenAmount],
     allowances: Sequence[HiddenAmount],
-) -> DeploymentFindings:
+) -> CreationFindings:
     least = _least(named.entries, state, events)
     open_slots = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
     known = {**events.credited, **answers.balances}
@@ -308,7 +308,7 @@ def _findings(
         if events.minted or len(balances) > 1:
             open_slots += [one.slot for one in balances if one.slot is not None]
     is_over = answers.supply is not None and not is_counted and not balances
-    return DeploymentFindings(
+    return CreationFindings(
         block_number=state.block_number,
         tx_hash=state.tx_hash,
         sender=state.sender,

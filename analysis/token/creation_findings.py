@@ -31,7 +31,7 @@ class UnexplainedWord(msgspec.Struct, frozen=True, kw_only=True):
     value: Hash32
 
 
-class DeploymentFindings(msgspec.Struct, frozen=True, kw_only=True):
+class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Balances and allowances that the creation gave unseen. Final once its block is."""
 
     block_number: int

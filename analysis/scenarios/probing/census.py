@@ -22,8 +22,8 @@ _UNEQUAL: Final = 1_000_000
 """Divisor of a balance: less than that share is rounding."""
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
-    """Holdings of the accounts of a simulation at one moment."""
+class TokenHoldings(msgspec.Struct, frozen=True, kw_only=True):
+    """TokenHoldings of the accounts of a simulation at one moment."""
 
     own: int
     """Tokens of the caller and its friend."""
@@ -53,19 +53,19 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
         """Return the read."""
         return SimCall(label=label, sender=reader, to=self.at, data="0x", gas=READ_GAS)
 
-    def world(self, data: bytes) -> World | None:
-        """Return the world from the call's return data. None: a read failed."""
+    def read(self, data: bytes) -> TokenHoldings | None:
+        """Return the holdings from the call's return data. None: a read failed."""
         count = len(self.own) + len(self.others) + 1
         if len(data) != count * _WORD:
             return None
         words = [int.from_bytes(data[at : at + _WORD]) for at in range(0, len(data), _WORD)]
         others = tuple(words[len(self.own) : -1])
-        return World(
+        return TokenHoldings(
             own=sum(words[: len(self.own)]), bystander=others[0], others=others, supply=words[-1]
         )
 
 
-class Created(msgspec.Struct, frozen=True, kw_only=True):
+class Gain(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that the caller and its friend gained, without a payer among the others."""
 
     uncounted_raw: int
@@ -83,7 +83,7 @@ class Created(msgspec.Struct, frozen=True, kw_only=True):
         return any((self.uncounted_raw, self.counted_raw, self.taken_raw, self.emptied_raw))
 
 
-def created_between(before: World, after: World) -> Created:
+def gain_between(before: TokenHoldings, after: TokenHoldings) -> Gain:
     """Return what was created, without what everybody gained in proportion."""
     parts, whole = before.bystander, before.bystander
     if before.bystander and after.bystander > before.bystander:
@@ -99,7 +99,7 @@ def created_between(before: World, after: World) -> Created:
     minted = max(0, after.supply - grown(before.supply))
     counted = min(gained, minted)
     taken = min(gained - counted, sum(losses[:2]))
-    return Created(
+    return Gain(
         uncounted_raw=gained - counted - taken,
         counted_raw=counted,
         taken_raw=taken,
@@ -107,7 +107,7 @@ def created_between(before: World, after: World) -> Created:
     )
 
 
-def _emptied(before: World, after: World) -> int:
+def _emptied(before: TokenHoldings, after: TokenHoldings) -> int:
     """Return what the pool lost. 0: little, or the bystander lost as large a share."""
     (whole, pool, *_), (rest, left, *_) = before.others, after.others
     is_clear = (pool - left) * _LITTLE_PARTS > pool and (pool - left) * whole > 2 * pool * (
@@ -116,9 +116,9 @@ def _emptied(before: World, after: World) -> int:
     return pool - left if is_clear else 0
 
 
-def _rounding(world: World) -> int:
+def _rounding(holdings: TokenHoldings) -> int:
     """Return what rounding may give: a share of the holdings, and a few units."""
-    return world.own // _UNEQUAL + world.supply // _UNEQUAL**2 + 2
+    return holdings.own // _UNEQUAL + holdings.supply // _UNEQUAL**2 + 2
 
 
 def _code(token: Address, reads: Sequence[str]) -> bytes:

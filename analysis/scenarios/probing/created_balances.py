@@ -1,4 +1,4 @@
-"""Creation check: simulates calls by which ordinary accounts create balances.
+"""Probe check: simulates calls by which ordinary accounts create balances.
 
 Determines balances_can_be_created. Every open function is called with boundary values. Where the
 caller then has more than others paid, the shortest sequence is repeated by itself, with every
@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
-from analysis.scenarios.probing.census import Created, created_between
+from analysis.scenarios.probing.census import Gain, gain_between
 from analysis.scenarios.probing.probe_calls import REPEATS
 from analysis.scenarios.probing.probe_simulations import (
     LATE_BLOCKS,
@@ -22,11 +22,11 @@ from analysis.scenarios.probing.probe_simulations import (
     ProbeInquiry,
     ProbeSimulation,
     SimulatedProbe,
-    Suspicion,
+    SuspectedGain,
     act_call,
+    holdings_at,
     read_probes,
     stage,
-    world_at,
     write_approvals,
     write_probes,
     write_purchase,
@@ -68,7 +68,7 @@ _MOST_SOLD: Final = 9
 """Most tokens that are sold, as a multiple of those in the pool."""
 
 
-class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of the check."""
 
     value: bool | None = None
@@ -78,7 +78,7 @@ class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...] = ()
 
 
-class CreationOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of one confirmed sequence."""
 
     caller: str
@@ -105,19 +105,19 @@ class _Sequence(msgspec.Struct, frozen=True, kw_only=True):
     """The probe that is repeated."""
     simulation: Simulation
     start: CallHandle
-    worlds: tuple[CallHandle, ...]
+    readings: tuple[CallHandle, ...]
     """A census after each repetition."""
     acts: tuple[CallHandle, ...]
     sale: SaleSteps | None
 
 
-async def simulate_creation(
+async def simulate_probes(
     node: Node,
     capabilities: NodeCapabilities,
     inquiry: ProbeInquiry,
     *,
     codes: Sequence[bytes] = (),
-) -> CreationFindings:
+) -> ProbeFindings:
     """Run all probes in one round trip; where one is suspicious, its sequences in another.
 
     `codes` as in `perform`. Raises UpstreamError.
@@ -131,7 +131,7 @@ async def simulate_creation(
         for sequence in _write_sequences(inquiry, suspicion)
     ]
     if not sequences:
-        return CreationFindings(value=False if is_known else None)
+        return ProbeFindings(value=False if is_known else None)
     repeated = await perform(
         node, capabilities, [_job(inquiry, each.simulation) for each in sequences], codes=codes
     )
@@ -145,7 +145,7 @@ def _conclude(
     results: Sequence[SimulationResult | NotSimulated],
     *,
     is_known: bool,
-) -> CreationFindings:
+) -> ProbeFindings:
     """Return the findings, each with the first sequence that shows it. `is_known`: all was probed,
     and every suspicion repeated."""
     value: bool | None = False if is_known else None
@@ -155,7 +155,7 @@ def _conclude(
         if isinstance(result, NotSimulated):
             value = value or None
             continue
-        if any(result[act].ok for act in sequence.acts[-len(sequence.worlds) :]):
+        if any(result[act].ok for act in sequence.acts[-len(sequence.readings) :]):
             repeated.add((sequence.caller.kind, sequence.probe))
         outcome = _judge(inquiry, sequence, result)
         if outcome is None:
@@ -167,7 +167,7 @@ def _conclude(
                 rows[key] = simulation_evidence(key, VERSION, sequence.simulation, result, outcome)
     if any((each.caller.kind, each.probe) not in repeated for each in sequences):
         value = value or None  # a gain that no sequence repeats is not explained
-    return CreationFindings(
+    return ProbeFindings(
         value=value, takes_from_others=TAKING_KEY in rows, evidence=tuple(rows.values())
     )
 
@@ -185,11 +185,11 @@ def _read(
     inquiry: ProbeInquiry,
     written: Sequence[ProbeSimulation],
     results: Sequence[SimulationResult | NotSimulated],
-) -> tuple[bool, list[Suspicion]]:
+) -> tuple[bool, list[SuspectedGain]]:
     """Return whether everything was probed, and the suspicions: without preparation first, and of
     each function the first."""
     is_known = inquiry.functions.is_complete and bool(written)
-    found: list[Suspicion] = []
+    found: list[SuspectedGain] = []
     for each, result in zip(written, results, strict=True):
         read = read_probes(each, result)
         is_known &= read is not None
@@ -205,14 +205,14 @@ def _read(
     )
 
 
-def _is_unpaid(suspicion: Suspicion) -> bool:
-    return suspicion.created.uncounted_raw > 0
+def _is_unpaid(suspicion: SuspectedGain) -> bool:
+    return suspicion.gain.uncounted_raw > 0
 
 
 # --- sequences ---------------------------------------------------------------------------------
 
 
-def _write_sequences(inquiry: ProbeInquiry, suspicion: Suspicion) -> list[_Sequence]:
+def _write_sequences(inquiry: ProbeInquiry, suspicion: SuspectedGain) -> list[_Sequence]:
     """Return the probe by itself, and after each of the other functions that succeeded before."""
     earlier = {
         each.function: each
@@ -237,7 +237,7 @@ def _write_sequences(inquiry: ProbeInquiry, suspicion: Suspicion) -> list[_Seque
 def _write_sequence(
     inquiry: ProbeInquiry,
     caller: ProbeCaller,
-    suspicion: Suspicion,
+    suspicion: SuspectedGain,
     preparations: Sequence[SimulatedProbe],
 ) -> _Sequence:
     attack, probe = inquiry.attack, suspicion.probe
@@ -252,27 +252,29 @@ def _write_sequence(
     start = builder[0].add(caller.census.call(reader, "holdings"))
     acts = []
     for preparation in preparations:
-        acts += [builder[0].add(act_call(caller.cast, preparation.call)) for _ in range(_PREPARED)]
+        acts += [
+            builder[0].add(act_call(caller.inputs, preparation.call)) for _ in range(_PREPARED)
+        ]
     is_paid = probe.call.value_wei > 0
-    worlds = []
+    readings = []
     for _ in range(1 if is_paid else _ACTED if preparations else REPEATS):
-        acts.append(builder[1].add(act_call(caller.cast, probe.call)))
-        worlds.append(builder[1].add(caller.census.call(reader, "holdings")))
+        acts.append(builder[1].add(act_call(caller.inputs, probe.call)))
+        readings.append(builder[1].add(caller.census.call(reader, "holdings")))
     sale = None
     if is_paid and inquiry.sale is not None:
-        gained = suspicion.created.counted_raw + suspicion.created.uncounted_raw
+        gained = suspicion.gain.counted_raw + suspicion.gain.uncounted_raw
         gained = min(gained, _MOST_SOLD * inquiry.pool_raw)
         order = Order(label="created", amount=RawAmount(gained), gas=ACT_GAS)
         setup = inquiry.sale.with_coin(is_wanted=False)
-        approval = write_approval(builder[2], setup, caller.cast.caller, "created", gained)
-        sale = write_sale(builder[2], setup, caller.cast.caller, order, approval=approval)
+        approval = write_approval(builder[2], setup, caller.inputs.caller, "created", gained)
+        sale = write_sale(builder[2], setup, caller.inputs.caller, order, approval=approval)
     simulation = stage(inquiry, caller, builder.blocks())
     return _Sequence(
         caller=caller,
         probe=probe,
         simulation=_with_router(inquiry, simulation),
         start=start,
-        worlds=tuple(worlds),
+        readings=tuple(readings),
         acts=tuple(acts),
         sale=sale,
     )
@@ -291,27 +293,27 @@ def _with_router(inquiry: ProbeInquiry, simulation: Simulation) -> Simulation:
 
 def _judge(
     inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationResult
-) -> CreationOutcome | None:
+) -> ProbeOutcome | None:
     """Return what the sequence created and took. None: a census failed."""
     census = sequence.caller.census
-    start = world_at(census, result, sequence.start)
-    worlds = [world_at(census, result, at) for at in sequence.worlds]
-    if start is None or any(world is None for world in worlds):
+    start = holdings_at(census, result, sequence.start)
+    readings = [holdings_at(census, result, at) for at in sequence.readings]
+    if start is None or any(holdings is None for holdings in readings):
         return None
-    created = [created_between(start, world) for world in worlds if world is not None]
+    gains = [gain_between(start, holdings) for holdings in readings if holdings is not None]
     calls = dict(sequence.simulation.calls())
     paid = sum(calls[act].value for act in sequence.acts if result[act].ok)
     returned = _returned_wei(inquiry, sequence, result)
-    uncounted, counted = max(each.uncounted_raw for each in created), created[-1].counted_raw
-    taken = created[-1].taken_raw
+    uncounted, counted = max(each.uncounted_raw for each in gains), gains[-1].counted_raw
+    taken = gains[-1].taken_raw
     if sequence.probe.function.selector not in HOLDER_FUNCTIONS:
-        taken = max(taken, created[-1].emptied_raw)
-    is_created: bool | None = uncounted > 0 or (not paid and _is_material(created, start.supply))
+        taken = max(taken, gains[-1].emptied_raw)
+    is_created: bool | None = uncounted > 0 or (not paid and _is_material(gains, start.supply))
     if not start.supply:
         is_created = None  # a supply of zero counts nothing, least of all what is sold in a pool
     elif paid and counted and not uncounted:
         is_created = None if returned is None else _is_profit(inquiry, paid, returned)
-    return CreationOutcome(
+    return ProbeOutcome(
         caller=sequence.caller.kind,
         is_created=is_created,
         is_taken=bool(taken) and not paid and not _has_traded(inquiry, sequence, result),
@@ -332,10 +334,10 @@ def _has_traded(inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationRe
     return any(sale.moved(result[act].logs, is_buy=True) is not None for act in sequence.acts)
 
 
-def _is_material(created: Sequence[Created], supply: int) -> bool:
+def _is_material(gains: Sequence[Gain], supply: int) -> bool:
     """True if much of the supply is minted for nothing, or a little without end."""
-    first, last = created[0].counted_raw, created[-1].counted_raw
-    is_endless = last >= first * len(created) and first * _REPEATED_PARTS > supply
+    first, last = gains[0].counted_raw, gains[-1].counted_raw
+    is_endless = last >= first * len(gains) and first * _REPEATED_PARTS > supply
     return last * _MATERIAL_PARTS > supply or (is_endless and first > 0)
 
 

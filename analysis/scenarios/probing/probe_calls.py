@@ -38,7 +38,7 @@ _GUESSES: Final = ("uint256", "address,uint256")
 """Types of functions whose types are not known."""
 
 
-class Cast(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The accounts and amounts of one caller's probes."""
 
     caller: Address
@@ -80,38 +80,40 @@ class _Values(msgspec.Struct, frozen=True, kw_only=True):
     is_friends: bool = False
 
 
-def plan_calls(function: OpenFunction, cast_: Cast, *, is_short: bool = False) -> list[ProbeCall]:
+def plan_calls(
+    function: OpenFunction, inputs: ProbeInputs, *, is_short: bool = False
+) -> list[ProbeCall]:
     """Return the probes of one function, the likeliest first and those that spend all last.
     `is_short`: only the few likeliest."""
     if function.selector is None:
-        return list(islice(_bare_calls(function, cast_), 2 if is_short else MOST_PROBES))
+        return list(islice(_bare_calls(function, inputs), 2 if is_short else MOST_PROBES))
     guesses = _GUESSES if function.arguments is None else (function.arguments,)
     found: dict[ProbeCall, None] = {}
     for types in guesses:
-        found.update(dict.fromkeys(_calls(function, types, cast_)))
+        found.update(dict.fromkeys(_calls(function, types, inputs)))
     return list(found)[: 3 if is_short else MOST_PROBES]
 
 
-def _bare_calls(function: OpenFunction, cast_: Cast) -> Iterator[ProbeCall]:
+def _bare_calls(function: OpenFunction, inputs: ProbeInputs) -> Iterator[ProbeCall]:
     """Yield calls without a selector: a payment."""
-    for value in (*_payments(function, cast_), 0):
+    for value in (*_payments(function, inputs), 0):
         yield ProbeCall(data="0x", value_wei=value)
 
 
-def _payments(function: OpenFunction, cast_: Cast) -> Iterator[int]:
+def _payments(function: OpenFunction, inputs: ProbeInputs) -> Iterator[int]:
     """Yield amounts of coins: one wei, an ordinary price, and the prices in the code."""
-    yield from (1, cast_.price_wei)
+    yield from (1, inputs.price_wei)
     yield from (int(price, 16) for price in function.payments)
 
 
-def _calls(function: OpenFunction, types: str, cast_: Cast) -> Iterator[ProbeCall]:
+def _calls(function: OpenFunction, types: str, inputs: ProbeInputs) -> Iterator[ProbeCall]:
     try:
         # code that masks an argument may use all of it elsewhere
         whole = _SIZED.sub(_widened, types)
         kinds = cast("TupleType", parse(f"({whole})")).components if types else ()
     except ParseError:
         return
-    for values, value_wei, times in _choices(function, kinds, cast_):
+    for values, value_wei, times in _choices(function, kinds, inputs):
         data = _encoded(function.selector or 0, kinds, values)
         if data is not None:
             yield ProbeCall(
@@ -128,10 +130,12 @@ _Choice = tuple[_Values, int, int]
 """Values, coins and repetitions of a probe."""
 
 
-def _choices(function: OpenFunction, kinds: Sequence[ABIType], cast_: Cast) -> Iterator[_Choice]:
+def _choices(
+    function: OpenFunction, kinds: Sequence[ABIType], inputs: ProbeInputs
+) -> Iterator[_Choice]:
     """Yield the choices of arguments of one function."""
     people = sum(map(_people, kinds))
-    own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
+    own, friend, part = inputs.caller, inputs.friend, inputs.part_raw
     is_standard = function.selector in HOLDER_FUNCTIONS
     times = 1 if is_standard else REPEATS
     numbers = [int(number, 16) for number in function.numbers]
@@ -140,42 +144,42 @@ def _choices(function: OpenFunction, kinds: Sequence[ABIType], cast_: Cast) -> I
     for number in numbers:
         yield _Values(accounts=(own,), numbers=(number,)), 0, 1
     if any(kind.is_array for kind in kinds):
-        yield from _lists(cast_)
+        yield from _lists(inputs)
     if not is_standard:
-        yield from _paid(function, cast_)
+        yield from _paid(function, inputs)
     if people > 1:
-        yield from _between(cast_)
+        yield from _between(inputs)
     is_counted = any(map(_has_numbers, kinds))
-    for number in _numbers(cast_) if is_counted else ():
+    for number in _numbers(inputs) if is_counted else ():
         yield _Values(accounts=(own, friend) if people > 1 else (friend,), numbers=(number,)), 0, 1
-    for place in (cast_.token, cast_.pool, ZERO_ADDRESS) if people else ():
+    for place in (inputs.token, inputs.pool, ZERO_ADDRESS) if people else ():
         accounts = (own, place) if people > 1 else (place,)
         yield _Values(accounts=accounts, numbers=(part,)), 0, 1
     if is_counted:
-        most = max(1, cast_.balance_raw * 3 // 4)
+        most = max(1, inputs.balance_raw * 3 // 4)
         yield _Values(accounts=(own,), numbers=(most,)), 0, 1
 
 
-def _paid(function: OpenFunction, cast_: Cast) -> Iterator[_Choice]:
+def _paid(function: OpenFunction, inputs: ProbeInputs) -> Iterator[_Choice]:
     """Yield choices with coins: for one unit, and for an amount that matters."""
-    for value in _payments(function, cast_):
-        for number in (1,) if value == 1 else (cast_.part_raw, 1):
-            yield _Values(accounts=(cast_.caller,), numbers=(number,)), value, 1
+    for value in _payments(function, inputs):
+        for number in (1,) if value == 1 else (inputs.part_raw, 1):
+            yield _Values(accounts=(inputs.caller,), numbers=(number,)), value, 1
 
 
-def _between(cast_: Cast) -> Iterator[_Choice]:
+def _between(inputs: ProbeInputs) -> Iterator[_Choice]:
     """Yield choices of two accounts: of others' tokens, and by the friend."""
-    own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
-    for payer in (cast_.victim, friend):
+    own, friend, part = inputs.caller, inputs.friend, inputs.part_raw
+    for payer in (inputs.victim, friend):
         yield _Values(accounts=(payer, own), numbers=(part,)), 0, 1
     for number in (part, 2**255, 2**128 + part):
         yield _Values(accounts=(own, friend), numbers=(number,), is_friends=True), 0, 1
     yield _Values(accounts=(own,), numbers=(part,), is_friends=True), 0, 1
 
 
-def _lists(cast_: Cast) -> Iterator[_Choice]:
+def _lists(inputs: ProbeInputs) -> Iterator[_Choice]:
     """Yield lists of two whose sum or product wraps, and of one account twice."""
-    own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
+    own, friend, part = inputs.caller, inputs.friend, inputs.part_raw
     for number in (2**255, 2**256 - part):
         numbers = (number, 2**256 - number)
         yield _Values(accounts=(own, friend), numbers=numbers), 0, 1
@@ -185,12 +189,12 @@ def _lists(cast_: Cast) -> Iterator[_Choice]:
         yield twice, 0, 1
 
 
-def _numbers(cast_: Cast) -> Iterable[int]:
+def _numbers(inputs: ProbeInputs) -> Iterable[int]:
     """Return the boundary values, each once."""
-    balance = cast_.balance_raw
+    balance = inputs.balance_raw
     return dict.fromkeys(
         (
-            *(2**255, 2**128, 2**128 + cast_.part_raw, 2**256 - cast_.supply_raw, 2**256 - 1),
+            *(2**255, 2**128, 2**128 + inputs.part_raw, 2**256 - inputs.supply_raw, 2**256 - 1),
             *(1, 2**64, balance + 1, 0, 2**253),
         )
     )

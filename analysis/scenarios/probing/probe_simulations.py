@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.scenarios.probing.census import Census, Created, World, created_between
-from analysis.scenarios.probing.probe_calls import Cast, ProbeCall, plan_calls
+from analysis.scenarios.probing.census import Census, Gain, TokenHoldings, gain_between
+from analysis.scenarios.probing.probe_calls import ProbeCall, ProbeInputs, plan_calls
 from analysis.scenarios.theft.attack_setup import AttackSetup
 from analysis.scenarios.theft.victim_purchase import VictimPurchase
 from analysis.scenarios.trade.token_calls import approve_call
@@ -72,7 +72,7 @@ class ProbeCaller(msgspec.Struct, frozen=True, kw_only=True):
     """The account that probes, and how it got its tokens."""
 
     kind: Kind
-    cast: Cast
+    inputs: ProbeInputs
     census: Census
     slots: Mapping[Hash32, Hash32]
     """Balance slot of a holder, with its value. Empty: it is not funded by override."""
@@ -99,12 +99,12 @@ class ProbeSimulation(msgspec.Struct, frozen=True, kw_only=True):
     simulation: Simulation
 
 
-class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
+class SuspectedGain(msgspec.Struct, frozen=True, kw_only=True):
     """A probe after which its caller had more, with those before it that succeeded."""
 
     caller: ProbeCaller
     probe: SimulatedProbe
-    created: Created
+    gain: Gain
     before: tuple[SimulatedProbe, ...]
     payers: tuple[Address, ...]
     """Accounts that its events name as senders of tokens."""
@@ -138,7 +138,7 @@ def _caller(inquiry: ProbeInquiry, kind: Kind, account: Address, balance_raw: in
         slots = balance_override(account, RawAmount(balance_raw), index=attack.slot_index)
     return ProbeCaller(
         kind=kind,
-        cast=Cast(
+        inputs=ProbeInputs(
             caller=account,
             friend=friend,
             victim=bystander,
@@ -194,7 +194,7 @@ def write_probes(inquiry: ProbeInquiry) -> list[ProbeSimulation]:
         acts = [
             _Act(function=function, call=call)
             for function in functions
-            for call in plan_calls(function, caller.cast, is_short=is_short)
+            for call in plan_calls(function, caller.inputs, is_short=is_short)
         ]
         special = [each for each in functions if each.selector not in HOLDER_FUNCTIONS]
         rounds = [] if is_short else _rounds(special, caller)
@@ -208,7 +208,7 @@ def _rounds(functions: Sequence[OpenFunction], caller: ProbeCaller) -> list[_Act
         _Act(function=function, call=msgspec.structs.replace(call, times=1), is_late=is_late)
         for is_late in (False, True)
         for function in functions
-        for call in plan_calls(function, caller.cast, is_short=True)[:2]
+        for call in plan_calls(function, caller.inputs, is_short=True)[:2]
     ]
 
 
@@ -240,7 +240,7 @@ def _write(inquiry: ProbeInquiry, caller: ProbeCaller, acts: Sequence[_Act]) -> 
             write_approvals(calls, caller)
         if before is None or place.is_fresh:
             before = calls.add(read)
-        handles = tuple(calls.add(act_call(caller.cast, act.call)) for _ in range(act.call.times))
+        handles = tuple(calls.add(act_call(caller.inputs, act.call)) for _ in range(act.call.times))
         after = calls.add(read)
         probes.append(
             SimulatedProbe(
@@ -269,7 +269,7 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
 
     block: int
     is_fresh: bool
-    """True if the world may have changed since the last probe."""
+    """True if the state may have changed since the last probe."""
 
 
 def _places(caller: ProbeCaller, acts: Sequence[_Act], *, is_spread: bool) -> list[_Place]:
@@ -316,17 +316,17 @@ def write_purchase(calls: CallWriter, caller: ProbeCaller) -> None:
 
 def write_approvals(calls: CallWriter, caller: ProbeCaller) -> None:
     """Write approvals of the caller itself and of its friend, which some functions require."""
-    cast = caller.cast
-    for spender in (cast.caller, cast.friend):
-        calls.add(approve_call(cast.token, cast.caller, spender, "allows", gas=_ACT_GAS))
+    inputs = caller.inputs
+    for spender in (inputs.caller, inputs.friend):
+        calls.add(approve_call(inputs.token, inputs.caller, spender, "allows", gas=_ACT_GAS))
 
 
-def act_call(cast: Cast, call: ProbeCall) -> SimCall:
+def act_call(inputs: ProbeInputs, call: ProbeCall) -> SimCall:
     """Return one call of a probe."""
     return SimCall(
         label="probe",
-        sender=cast.friend if call.is_friends else cast.caller,
-        to=cast.token,
+        sender=inputs.friend if call.is_friends else inputs.caller,
+        to=inputs.token,
         data=call.data,
         value=call.value_wei,
         gas=_ACT_GAS,
@@ -338,20 +338,20 @@ def stage(
 ) -> Simulation:
     """Return the simulation of these blocks, with coins, tokens and the census contract.
     `payers`: wei that the caller needs besides its purse."""
-    attack, cast = inquiry.attack, caller.cast
+    attack, inputs = inquiry.attack, caller.inputs
     storage: dict[Address, Mapping[Hash32, Hash32]] = {}
     if attack.slot_index is not None:
         amount = RawAmount(max(1, attack.supply_raw // _BYSTANDER_SHARE))
-        slots = balance_override(cast.victim, amount, index=attack.slot_index)
+        slots = balance_override(inputs.victim, amount, index=attack.slot_index)
         storage[attack.token] = {**slots, **caller.slots}
     values = sum(call.value for block in blocks for call in block.calls)
     senders = dict.fromkeys(call.sender for block in blocks for call in block.calls)
     purses = {one: attack.disguise.purse(one) for one in senders}
-    purses[cast.caller] += values + payers
+    purses[inputs.caller] += values + payers
     code = {caller.census.at: caller.census.code}
     if caller.prologue is not None:
         before = caller.prologue.overrides
-        purses[cast.caller] += before.purses.get(cast.caller, 0)
+        purses[inputs.caller] += before.purses.get(inputs.caller, 0)
         for contract, given in before.storage.items():
             storage[contract] = {**storage.get(contract, {}), **given}
         code |= before.code
@@ -370,43 +370,43 @@ def stage(
 
 def read_probes(
     written: ProbeSimulation, result: SimulationResult | NotSimulated
-) -> list[Suspicion] | None:
+) -> list[SuspectedGain] | None:
     """Return the probes after which the caller had more. None: not simulated, or a census failed.
 
     One eth_call counts as not simulated: it has other accounts, and no events that name payers.
     """
     if isinstance(result, NotSimulated) or result.method == _ONE_CALL:
         return None
-    found: list[Suspicion] = []
+    found: list[SuspectedGain] = []
     passed: list[SimulatedProbe] = []
-    cast = written.caller.cast
+    inputs = written.caller.inputs
     for probe in written.probes:
         before, after = (
-            world_at(written.caller.census, result, at) for at in (probe.before, probe.after)
+            holdings_at(written.caller.census, result, at) for at in (probe.before, probe.after)
         )
         if before is None or after is None:
             return None
         if not any(result[act].ok for act in probe.acts):
             continue
-        created = created_between(before, after)
-        if created.is_any:
+        gain = gain_between(before, after)
+        if gain.is_any:
             found.append(
-                Suspicion(
+                SuspectedGain(
                     caller=written.caller,
                     probe=probe,
-                    created=created,
+                    gain=gain,
                     before=tuple(passed),
-                    payers=tuple(_payers(cast.token, result, probe.acts)),
+                    payers=tuple(_payers(inputs.token, result, probe.acts)),
                 )
             )
         passed.append(probe)
     return found
 
 
-def world_at(census: Census, result: SimulationResult, at: CallHandle) -> World | None:
+def holdings_at(census: Census, result: SimulationResult, at: CallHandle) -> TokenHoldings | None:
     """Return what a census read. None: a read failed."""
     read = result[at]
-    return census.world(read.data) if read.ok else None
+    return census.read(read.data) if read.ok else None
 
 
 def _payers(

@@ -207,8 +207,8 @@ def _mload(machine: Interpreter, path: PathState, _pc: int, place: Value) -> Val
             note_load(machine.pool, path, word)
         read = undisturbed(word)
         read = machine.outputs.result_in(read) or read
-        if read.__class__ is not int and read.operation == "result":  # type: ignore[union-attr]
-            machine.notes.answers_used.add(read.arguments[0])  # type: ignore[union-attr]
+        if isinstance(read, Expr) and read.operation == "result":
+            machine.notes.answers_used.add(read.arguments[0])
         elif word is machine.pool.selector or word is machine.pool.selector_high:
             return machine._as_known(path, word)
     return word

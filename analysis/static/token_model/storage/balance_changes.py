@@ -76,8 +76,9 @@ def difference(code: ContractModel, value: Value, slot: Value) -> Sum | None:
     for candidate in _candidates(value):
         summands = _summands(code, candidate)
         for word, count in summands.items():
-            is_old = isinstance(word, Expr) and word.operation == "SLOAD"
-            if is_old and count == 1 and word.arguments[0] == slot:  # type: ignore[union-attr]
+            if not isinstance(word, Expr) or word.operation != "SLOAD":
+                continue
+            if count == 1 and word.arguments[0] == slot:
                 del summands[word]
                 return _sorted(code, summands)
     return None
