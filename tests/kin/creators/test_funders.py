@@ -10,16 +10,11 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.token.funding import find_funding
-from assay.demo.anvil import ETHER, AnvilNode
-from assay.demo.compile import Artifacts
-from assay.demo.embedded_chain import write_overlay
-from assay.demo.layout import World, named_account
+from assay.demo.anvil import ETHER
+from assay.demo.layout import named_account
 from assay.demo.trader import Call
-from assay.demo.world import build_world
 from assay.service.background.creator_search import Funders
 from assay.service.record_report import record_report
-from config.facts.chain import Chain as ChainFacts
-from config.facts.load_chains import load_chains
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
@@ -38,29 +33,6 @@ pytestmark = pytest.mark.process
 FORWARDER = "0x5f5f5f5f345f355af100"
 """Sends the coins of a call on to the address in its data."""
 _NUMBERS = count()
-
-
-@pytest.fixture(scope="module")
-def anvil_node() -> Iterator[AnvilNode]:
-    """A node that has every old state."""
-    with AnvilNode(states_kept=10_000) as node:
-        yield node
-
-
-@pytest.fixture(scope="module")
-def demo_world(anvil_node: AnvilNode) -> World:
-    return build_world(anvil_node)
-
-
-@pytest.fixture(scope="module")
-def facts(demo_world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
-    overlay = write_overlay(demo_world, tmp_path_factory.mktemp("overlay"))
-    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
-
-
-@pytest.fixture
-def chain(anvil_node: AnvilNode, demo_world: World, artifacts: Artifacts) -> Chain:
-    return Chain(anvil_node, demo_world, artifacts)
 
 
 @pytest.fixture

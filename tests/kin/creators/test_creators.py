@@ -10,20 +10,14 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.token.creation import find_creation
-from assay.demo.anvil import ETHER, AnvilNode, quantity
-from assay.demo.compile import Artifacts
+from assay.demo.anvil import ETHER, quantity
 from assay.demo.demo_launchpads import DIRECT_PAD
-from assay.demo.embedded_chain import write_overlay
-from assay.demo.layout import World
 from assay.demo.trader import Call
 from assay.demo.transaction_pipeline import created_address
-from assay.demo.world import build_world
 from assay.service.background.creator_search import Creators
 from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from assay.service.store_adapter import ReportStore
-from config.facts.chain import Chain as ChainFacts
-from config.facts.load_chains import load_chains
 from config.settings import AnalysisSettings
 from core.errors import UpstreamError
 from core.evm.abi import call_data
@@ -43,29 +37,6 @@ from tests.harness.node.faults import Hindered
 pytestmark = pytest.mark.process
 
 SUPPLY = 1_000_000 * 10**18
-
-
-@pytest.fixture(scope="module")
-def anvil_node() -> Iterator[AnvilNode]:
-    """A node that has every old state: taking a world back, as other tests do, loses them."""
-    with AnvilNode(states_kept=10_000) as node:
-        yield node
-
-
-@pytest.fixture(scope="module")
-def demo_world(anvil_node: AnvilNode) -> World:
-    return build_world(anvil_node)
-
-
-@pytest.fixture(scope="module")
-def facts(demo_world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
-    overlay = write_overlay(demo_world, tmp_path_factory.mktemp("overlay"))
-    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
-
-
-@pytest.fixture
-def chain(anvil_node: AnvilNode, demo_world: World, artifacts: Artifacts) -> Chain:
-    return Chain(anvil_node, demo_world, artifacts)
 
 
 @pytest.fixture

@@ -12,12 +12,8 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts, compile_sources
-from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, named_account
 from assay.demo.npm_packages import NODE_MODULES, PROJECT_ROOT
-from assay.demo.world import build_world
-from config.facts.chain import Chain as ChainFacts
-from config.facts.load_chains import load_chains
 from core.evm.primitives import Address
 from core.report.report import Report
 from tests.harness.chain.contexts import Lacking, judge, with_node
@@ -87,24 +83,6 @@ def _imported(text: str, at: str = "", *, seen: set[str]) -> Iterator[tuple[str,
             inner = (NODE_MODULES / path).read_text()
             yield path, inner
             yield from _imported(inner, path, seen=seen)
-
-
-@pytest.fixture(scope="module")
-def anvil_node() -> Iterator[AnvilNode]:
-    """A node that has every old state: taking a world back, as other tests do, loses them."""
-    with AnvilNode(states_kept=10_000) as node:
-        yield node
-
-
-@pytest.fixture(scope="module")
-def demo_world(anvil_node: AnvilNode) -> World:
-    return build_world(anvil_node)
-
-
-@pytest.fixture(scope="module")
-def facts(demo_world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
-    overlay = write_overlay(demo_world, tmp_path_factory.mktemp("overlay"))
-    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
 
 
 @pytest.fixture
