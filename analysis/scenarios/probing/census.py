@@ -1,7 +1,8 @@
 """Census: the balances of several accounts and the supply of a token, read by one simulated call.
 
 A contract of straight-line code, placed by state override, makes the reads. It reverts if one of
-them fails. Sends no request.
+them fails. Unlike `Reader` it takes no input, as one simulation calls it up to eighty times. Sends
+no request.
 """
 
 from collections.abc import Sequence
