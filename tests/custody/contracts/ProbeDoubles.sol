@@ -67,7 +67,7 @@ contract Vault is ERC4626 {
     }
 }
 
-/// Pays everybody once out of its own balance.
+/// Pays each caller once from its balance.
 contract Faucet is Erc20 {
     mapping(address => bool) private _hasClaimed;
 

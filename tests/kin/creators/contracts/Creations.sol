@@ -241,7 +241,7 @@ contract SilentThenMint is Packed {
     }
 }
 
-/// Slots of its own making: a hash of the mapping's number before the account.
+/// Slots that hash the mapping's number before the account.
 abstract contract SlotFirst {
     string public constant name = "SlotFirst";
     string public constant symbol = "SLF";
@@ -378,7 +378,7 @@ contract HonestSlotFirst is SlotFirst {
     constructor(address, address, address) {}
 }
 
-/// An allowance of its own to the router, exclusions by account, and a pair of its own making.
+/// Allows the router, excludes accounts, and creates its pair.
 contract HonestFees is Plain {
     mapping(address => bool) private _isExcluded;
     mapping(address => uint256) private _lastAt;
@@ -399,7 +399,7 @@ contract HonestFees is Plain {
         _wallets.push(msg.sender);
         _steps[1] = 100;
         _steps[77] = 500;
-        name = "A name of more than thirty-one characters, kept in words of its own";
+        name = "A name of more than thirty-one characters, kept in separate words";
     }
 }
 
