@@ -79,7 +79,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(
         name="creation state",
         run=TokenScan.explain_creation,
-        needs=("creating", "first report"),
+        needs=("creating", "first report", "buys"),
         reads_node=True,
     ),
     Stage(

@@ -288,7 +288,7 @@ async def test_it_can_be_played_again(chain: Chain, context: ChainContext) -> No
 async def test_it_waits_for_nothing_more(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "FreezerToken")
     known = knowing(context, given(chain, token, 20))
-    node = CountingNode(known.node)
+    node = CountingNode(known.node, delay_s=0.1)
     settings = msgspec.structs.replace(known.settings, liquidity_holders="never")
     known = msgspec.structs.replace(known, node=node, settings=settings)
     assert census_of(await judge(known, token.address)).could == 20

@@ -102,7 +102,7 @@ async def test_what_factories_say_is_asked_once(chain: Chain, context: ChainCont
     token = chain.deploy("HonestToken", "Tier", "TIER")
     pool = enable_and_open(chain, venues.v3, token)
     await judge(context, token)
-    counting = CountingNode(context.node)
+    counting = CountingNode(context.node, delay_s=0.1)
     settings = msgspec.structs.replace(context.settings, liquidity_holders="never")
     context = msgspec.structs.replace(context, node=counting, settings=settings)
     report = await judge(context, token)
