@@ -32,6 +32,9 @@ _PARTIES: Final = 2
 _WORD_CHARS: Final = 64
 _MOST_ASKED: Final = 256
 """Accounts, and pairs of accounts, that getters are called with."""
+_MOST_TRIALS: Final = 4
+_BALANCE_BITS: Final = (256, 248, 240, 224, 208, 192, 176, 160, 128, 112, 104, 96)
+"""Sizes of a balance at the low end of a word, the largest first."""
 _ROUNDING: Final = 1_000_000
 """A difference of a millionth is rounding, and an amount of a millionth of the largest is none."""
 
@@ -74,6 +77,8 @@ async def check_creation(
         answers = await _ask(node, token, state, questions, block=block)
         allowances = _hidden_allowances(questions, answers, events)
         allowances = await _without_own(reader, token, state, allowances)
+        trials = _trials(named.entries, state, events, answers)
+        veiled = await _veiled_slots(node, token, state, trials, block=block)
     except (UpstreamError, msgspec.DecodeError):
         return None
     return _findings(
@@ -83,6 +88,7 @@ async def check_creation(
         answers,
         balances=_hidden_balances(questions, answers, events),
         allowances=allowances,
+        veiled=veiled,
     )
 
 
@@ -192,7 +198,8 @@ async def _ask(
     ]
     if not calls:
         return _Answers(supply=None, balances={}, allowances={})
-    words = await read_with_words(node, token, state.words, calls, block=block)
+    asked = [(state.words, call) for call in calls]
+    words = await read_with_words(node, token, asked, block=block)
     supply = words.pop(0) if questions.needs_supply else None
     balances = words[: len(questions.balances)]
     allowances = words[len(questions.balances) :]
@@ -261,6 +268,94 @@ async def _without_own(
     return [one for one in hidden if one not in codes or not batch[codes[one]]]
 
 
+class _Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A word that is a balance if the getter returns another one without it."""
+
+    account: Address
+    slot: Hash32
+    amount: int
+    """As the getter returns it."""
+    is_scaled: bool
+    """True if half of the word has to be half of the balance."""
+    less: tuple[Hash32, ...] = ()
+    """Words of the same mapping for which the getter returns too little."""
+
+
+def _trials(
+    entries: Sequence[Entry], state: CreationState, events: _Events, answers: _Answers
+) -> list[_Trial]:
+    """Return at most `_MOST_TRIALS`, for mappings whose words and balances do not agree."""
+    amounts = {**events.credited, **answers.balances}
+    least = _least(entries, state, events)
+    groups: dict[bytes, dict[Address, Entry]] = {}
+    for entry in entries:
+        if entry.mapping is not None and len(entry.accounts) == 1:
+            groups.setdefault(entry.mapping, {})[entry.accounts[0]] = entry
+    trials: list[_Trial] = []
+    for group in groups.values():
+        words = {account: state.words[entry.slot] for account, entry in group.items()}
+        held = [account for account in group if amounts.get(account, 0) > 0]
+        if not held:
+            continue
+        shown, largest = max(held, key=amounts.__getitem__), max(held, key=words.__getitem__)
+        mask = _field({words[account]: amounts[account] for account in held})
+        meant = {
+            account: word & mask if mask else word * amounts[shown] // words[shown]
+            for account, word in words.items()
+        }
+        less = tuple(
+            group[account].slot
+            for account, amount in meant.items()
+            if account not in BURN_ADDRESSES
+            and words[account] >= least
+            and amount > (given := amounts.get(account, 0)) + given // _ROUNDING
+        )
+        if less:
+            trials.append(_trial(group[shown], amounts[shown], less=less))
+        if mask is None:
+            trials.append(_trial(group[largest], amounts[largest], is_scaled=True))
+    return trials[:_MOST_TRIALS]
+
+
+def _trial(
+    entry: Entry, amount: int, *, less: tuple[Hash32, ...] = (), is_scaled: bool = False
+) -> _Trial:
+    (account,) = entry.accounts
+    return _Trial(account=account, slot=entry.slot, amount=amount, is_scaled=is_scaled, less=less)
+
+
+def _field(balances: Mapping[int, int]) -> int | None:
+    """Return the mask of the low field that holds the balance in each word. None: there is none."""
+    masks = (2**bits - 1 for bits in _BALANCE_BITS)
+    return next(
+        (mask for mask in masks if all(word & mask == own for word, own in balances.items())), None
+    )
+
+
+async def _veiled_slots(
+    node: Node, token: Address, state: CreationState, trials: Sequence[_Trial], *, block: BlockRef
+) -> list[Hash32]:
+    """Return the words that are larger balances than the getter returns.
+
+    Raises UpstreamError, DecodeError.
+    """
+    if not trials:
+        return []
+    calls = [
+        ({**state.words, trial.slot: word}, call_data("balanceOf(address)", trial.account))
+        for trial in trials
+        for word in (0, state.words[trial.slot] // 2)
+    ]
+    answers = await read_with_words(node, token, calls, block=block)
+    found: list[Hash32] = []
+    for trial, without, half in zip(trials, answers[::2], answers[1::2], strict=True):
+        if without != trial.amount:
+            found += trial.less
+            if trial.is_scaled and abs(2 * (half or 0) - trial.amount) > trial.amount // 1_000 + 2:
+                found.append(trial.slot)
+    return found
+
+
 def _is_moved(balances: Sequence[HiddenAmount], events: _Events, answers: _Answers) -> bool:
     """True if other accounts lack what these have: the events name the wrong ones."""
     hidden_raw = sum(int(one.amount_raw) - int(one.of_events_raw) for one in balances)
@@ -291,9 +386,11 @@ def _findings(
     *,
     balances: Sequence[HiddenAmount],
     allowances: Sequence[HiddenAmount],
+    veiled: Sequence[Hash32],
 ) -> CreationFindings:
     least = _least(named.entries, state, events)
     open_slots = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
+    open_slots += veiled
     known = {**events.credited, **answers.balances}
     held_raw = sum(
         amount for who, amount in known.items() if amount > 0 and who not in BURN_ADDRESSES

@@ -54,6 +54,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     slot: Hash32
     keys: tuple[int, ...]
     """Outermost first."""
+    mapping: bytes | None
+    """Same for two entries of one mapping, at the same field. None: of a mapping in a mapping, or
+    not known."""
 
     @property
     def accounts(self) -> tuple[Address, ...]:
@@ -139,8 +142,8 @@ def name_words(
     slots = {int(slot, 16): slot for slot in words}
     plain = {at for at in slots if at >> _SMALL_BITS == 0}
     entries = {
-        at: keys
-        for at, keys in _named(slots.keys() - plain, space, preimages).items()
+        at: entry
+        for at, entry in _named(slots.keys() - plain, space, preimages).items()
         if at not in plain
     }
     near = {base + at for base in space.constants for at in range(_NAMESPACE)}
@@ -149,7 +152,10 @@ def name_words(
     unknown = slots.keys() - plain - entries.keys()
     return NamedWords(
         plain=tuple(slots[at] for at in sorted(plain)),
-        entries=tuple(Entry(slot=slots[at], keys=entries[at]) for at in sorted(entries)),
+        entries=tuple(
+            Entry(slot=slots[at], keys=keys, mapping=mapping)
+            for at, (keys, mapping) in sorted(entries.items())
+        ),
         unknown=tuple(slots[at] for at in sorted(unknown)),
     )
 
@@ -226,37 +232,46 @@ def _addresses_in(word: int) -> Iterator[int]:
             yield number
 
 
+_Place = tuple[tuple[int, ...], bytes | None]
+"""Keys and mapping of an entry."""
+
+
 def _named(
     slots: Iterable[int], space: SearchSpace, preimages: Sequence[bytes]
-) -> dict[int, tuple[int, ...]]:
-    """Return the keys of entries by slot, as far as they are found."""
+) -> dict[int, _Place]:
+    """Return the entries by slot, as far as they are found."""
     found = _hashed(slots, preimages)
     open_slots = set(slots) - found.keys()
     fields = {slot - field: slot for slot in open_slots for field in range(_FIELDS)}
-    for at, keys in chain(_single(space), _double(space)) if open_slots else ():
+    for at, (keys, mapping) in chain(_single(space), _double(space)) if open_slots else ():
         if at in fields:
-            hit = [at + field for field in range(_FIELDS) if at + field in open_slots]
-            found |= dict.fromkeys(hit, keys)
-            open_slots.difference_update(hit)
+            for field in range(_FIELDS):
+                if at + field in open_slots:
+                    found[at + field] = keys, _field(mapping, field)
+                    open_slots.remove(at + field)
             if not open_slots:
                 break
     return found
 
 
-def _single(space: SearchSpace) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _field(mapping: bytes | None, field: int) -> bytes | None:
+    return None if mapping is None else mapping + bytes([field])
+
+
+def _single(space: SearchSpace) -> Iterator[tuple[int, _Place]]:
     roots = [root.to_bytes(_WORD) for root in space.roots]
     for number in space.keys:
         key = number.to_bytes(_WORD)
-        yield _hash(key[12:] + bytes(8) + _SOLADY_SEED), (number,)
+        yield _hash(key[12:] + bytes(8) + _SOLADY_SEED), ((number,), bytes(8) + _SOLADY_SEED)
         if number <= ADDRESS_MASK:
-            yield number, (number,)
-            yield number << 96, (number,)
+            yield number, ((number,), b"low")
+            yield number << 96, ((number,), b"high")
         for root in roots:
-            yield _hash(key + root), (number,)
-            yield _hash(root + key), (number,)
+            yield _hash(key + root), ((number,), root)
+            yield _hash(root + key), ((number,), root)
 
 
-def _double(space: SearchSpace) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _double(space: SearchSpace) -> Iterator[tuple[int, _Place]]:
     """Yield entries of mappings in mappings, at most `_MOST_HASHES`, the likely keys first."""
     inner = [(number, number.to_bytes(_WORD)) for number in space.keys[:_INNER]]
     wide = [key for key in space.keys if key > ADDRESS_MASK]
@@ -270,16 +285,16 @@ def _double(space: SearchSpace) -> Iterator[tuple[int, tuple[int, ...]]]:
     for one, other in pairs[: _MOST_HASHES // (2 * len(roots))]:
         (number, key), (last, word) = outer[one], inner[other]
         packed = key[12:] + bytes(8) + _SOLADY_ALLOWANCE + word[12:]
-        yield _hash(packed), (number, last)
+        yield _hash(packed), ((number, last), None)
         if one not in hashed:
             hashed[one] = [(keccak(key + root), keccak(root + key)) for root in roots]
         for first, second in hashed[one]:
-            yield _hash(word + first), (number, last)
-            yield _hash(second + word), (number, last)
+            yield _hash(word + first), ((number, last), None)
+            yield _hash(second + word), ((number, last), None)
 
 
-def _hashed(slots: Iterable[int], preimages: Sequence[bytes]) -> dict[int, tuple[int, ...]]:
-    """Return the keys of the slots that are hashes of these bytes, or a few words behind one."""
+def _hashed(slots: Iterable[int], preimages: Sequence[bytes]) -> dict[int, _Place]:
+    """Return the entries at hashes of these bytes, or a few words behind one."""
     by_hash = {_hash(preimage): preimage for preimage in preimages}
 
     def keys_of(preimage: bytes, depth: int) -> tuple[int, ...]:
@@ -290,13 +305,28 @@ def _hashed(slots: Iterable[int], preimages: Sequence[bytes]) -> dict[int, tuple
                 outer = keys_of(base, depth - 1)
         return (*outer, *_keys_in(preimage))
 
-    found: dict[int, tuple[int, ...]] = {}
+    found: dict[int, _Place] = {}
     for slot in slots:
-        known = (by_hash.get(slot - field) for field in range(_FIELDS))
-        preimage = next((each for each in known if each is not None), None)
-        if preimage is not None:
-            found[slot] = keys_of(preimage, _DEEPEST)
+        for field in range(_FIELDS):
+            preimage = by_hash.get(slot - field)
+            if preimage is not None:
+                keys = keys_of(preimage, _DEEPEST)
+                found[slot] = keys, _field(_without(preimage, keys), field)
+                break
     return found
+
+
+def _without(preimage: bytes, keys: tuple[int, ...]) -> bytes | None:
+    """Return what was hashed beside the key. None: there is not one key, or it stands inside."""
+    if len(keys) != 1:
+        return None
+    for size in (_WORD, 20):
+        key = keys[0].to_bytes(size)
+        if preimage.startswith(key):
+            return preimage.removeprefix(key)
+        if preimage.endswith(key):
+            return preimage.removesuffix(key)
+    return None
 
 
 def _elements(

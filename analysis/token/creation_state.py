@@ -273,22 +273,21 @@ async def read_preimages(node: Node, state: CreationState) -> tuple[bytes, ...]:
 async def read_with_words(
     node: Node,
     token: Address,
-    words: Mapping[Hash32, int],
-    calls: Sequence[str],
+    calls: Sequence[tuple[Mapping[Hash32, int], str]],
     *,
     block: BlockRef,
 ) -> list[int | None]:
-    """Return the first word that each call returns, on the token with these storage words alone.
+    """Return the first word that each call returns, on the token with its storage words alone.
 
-    None: it reverts. Raises UpstreamError.
+    `calls`: storage words by slot, and calldata. None: it reverts. Raises UpstreamError.
     """
-    state = {slot: f"0x{word:064x}" for slot, word in words.items()}
-    overrides = msgspec.Raw(msgspec.json.encode({token: {"state": state}}))
-    pinned = {"blockHash": block.hash}
-    answers = await node.batch(
-        [RpcRequest("eth_call", ({"to": token, "data": data}, pinned, overrides)) for data in calls]
-    )
-    return [_first_word(answer) for answer in answers]
+    requests = []
+    for words, data in calls:
+        state = {slot: f"0x{word:064x}" for slot, word in words.items()}
+        overrides = msgspec.Raw(msgspec.json.encode({token: {"state": state}}))
+        call = {"to": token, "data": data}
+        requests.append(RpcRequest("eth_call", (call, {"blockHash": block.hash}, overrides)))
+    return [_first_word(answer) for answer in await node.batch(requests)]
 
 
 def _first_word(answer: RpcAnswer) -> int | None:

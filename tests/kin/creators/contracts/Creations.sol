@@ -155,7 +155,7 @@ abstract contract Shares {
         emit Transfer(address(0), msg.sender, totalSupply);
     }
 
-    function balanceOf(address who) external view returns (uint256) { return _shares[who] / SCALE; }
+    function balanceOf(address who) public view virtual returns (uint256) { return _shares[who] / SCALE; }
 
     function approve(address spender, uint256 amount) external returns (bool) {
         allowance[msg.sender][spender] = amount;
@@ -362,6 +362,34 @@ contract Maker {
 
 // --- honest ------------------------------------------------------------------------------------
 
+/// The getter returns the second balance only later.
+contract VeiledUntilOpened is Plain {
+    bool public opened;
+    constructor(address keeper, address, address) { _balances[keeper] = MUCH; }
+    function open() external { opened = true; }
+    function balanceOf(address who) external view override returns (uint256) {
+        uint256 held = _balances[who];
+        return opened || held <= totalSupply ? held : 0;
+    }
+}
+
+/// The getter returns at most the supply.
+contract VeiledByCap is Plain {
+    constructor(address, address, address) { _balances[msg.sender] = MUCH; }
+    function balanceOf(address who) external view override returns (uint256) {
+        uint256 held = _balances[who];
+        return held < totalSupply ? held : totalSupply;
+    }
+}
+
+contract VeiledShares is Shares {
+    constructor(address keeper, address pair, address router) Shares(pair, router) { _shares[keeper] = MUCH * SCALE; }
+    function balanceOf(address who) public view override returns (uint256) {
+        uint256 held = super.balanceOf(who);
+        return held <= totalSupply ? held : 0;
+    }
+}
+
 contract HonestPlain is Plain {
     constructor(address, address, address) {}
 }
@@ -371,7 +399,17 @@ contract HonestShares is Shares {
 }
 
 contract HonestPacked is Packed {
-    constructor(address, address, address) {}
+    constructor(address keeper, address, address) { _accounts[keeper].since = uint64(block.timestamp); }
+}
+
+contract HonestLimits is Plain {
+    mapping(address => uint256) public most;
+    mapping(address => uint256) public least;
+    constructor(address keeper, address pair, address) {
+        most[msg.sender] = most[keeper] = most[pair] = totalSupply;
+        least[msg.sender] = 1 ether;
+        least[keeper] = totalSupply;
+    }
 }
 
 contract HonestSlotFirst is SlotFirst {
