@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.reads.indexed_facts import MinedTransaction
+from analysis.static.powers.static_powers import StaticPowers
 from analysis.token.creation_check import check_creation, parties_of
 from analysis.token.creation_findings import CreationFindings
 from analysis.token.creation_keys import search_space
@@ -16,6 +19,7 @@ from analysis.token.creation_state import (
     find_mint,
     read_creation_state,
 )
+from analysis.token.live_setters import ended_credits
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, BlockRef
 
@@ -34,7 +38,12 @@ async def find_place(
 
 
 async def explain_creation(
-    context: ChainContext, first_round: FirstRound, token: Address, made: CreatingTransaction | None
+    context: ChainContext,
+    first_round: FirstRound,
+    token: Address,
+    made: CreatingTransaction | None,
+    *,
+    powers: StaticPowers,
 ) -> CreationFindings | None:
     """Return what the creation gave unseen. None: not known.
 
@@ -45,7 +54,7 @@ async def explain_creation(
         return context.creations.get(token)
     try:
         async with asyncio.timeout(_WAIT_S):
-            found = await _explain(context, first_round, token, made)
+            found = await _explain(context, first_round, token, made, powers)
     except TimeoutError:
         return None
     if found is not None and found.block_number <= block.number - context.chain.finality_blocks:
@@ -54,7 +63,11 @@ async def explain_creation(
 
 
 async def _explain(
-    context: ChainContext, first_round: FirstRound, token: Address, made: CreatingTransaction | None
+    context: ChainContext,
+    first_round: FirstRound,
+    token: Address,
+    made: CreatingTransaction | None,
+    powers: StaticPowers,
 ) -> CreationFindings | None:
     block = first_round.pin
     state = await read_creation_state(context.node, context.capabilities, token, made, block=block)
@@ -69,9 +82,12 @@ async def _explain(
         others=state.codes,
         words=state.words,
     )
-    return await check_creation(
+    found = await check_creation(
         context.node, token, state, space, reader=context.reader(block.hash), block=block
     )
+    if found is None or found.is_cut:
+        return found
+    return msgspec.structs.replace(found, ended=ended_credits(powers, state.words))
 
 
 def _accounts(

@@ -72,8 +72,8 @@ from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.live_setters import (
     LiveSetters,
     creates_balances,
-    live_credits,
     slots_of,
+    unproved_credits,
 )
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
@@ -417,7 +417,11 @@ class TokenScan:
     async def explain_creation(self) -> None:
         """Compare what the creation left behind with its events."""
         self.creation_findings = await explain_creation(
-            self.context, self.first_round, self.token, self.creating
+            self.context,
+            self.first_round,
+            self.token,
+            self.creating,
+            powers=self.code.powers,
         )
 
     async def weigh_liquidity(self) -> None:
@@ -446,13 +450,16 @@ class TokenScan:
             anchor_prices(self.context.chain, self.first_round.native_usd),
             decimals=self.first_round.admitted.metadata.decimals,
         )
-        credits = live_credits(self.code.powers, self.live_setters)
+        creation = self.creation_findings
+        credits = unproved_credits(
+            self.code.powers, self.live_setters, explained=creation.ended if creation else ()
+        )
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
             *self.probes.evidence,
             *self.liquidity.evidence,
-            *(() if self.creation_findings is None else (self.creation_findings.evidence,)),
+            *(() if creation is None else (creation.evidence,)),
             *credit_evidence(credits),
         )
         record = self._track_record()
@@ -478,7 +485,7 @@ class TokenScan:
             custody=self._custody(),
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             balances_can_be_created=self.probes.value,
-            creation=self.creation_findings,
+            creation=creation,
             creates_balances=creates_balances(credits, is_probed=self.probes.value is False),
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,

@@ -198,8 +198,7 @@ async def _ask(
     ]
     if not calls:
         return _Answers(supply=None, balances={}, allowances={})
-    asked = [(state.words, call) for call in calls]
-    words = await read_with_words(node, token, asked, block=block)
+    words = await read_with_words(node, token, [(state.words, call) for call in calls], block=block)
     supply = words.pop(0) if questions.needs_supply else None
     balances = words[: len(questions.balances)]
     allowances = words[len(questions.balances) :]
@@ -294,11 +293,11 @@ def _trials(
     trials: list[_Trial] = []
     for group in groups.values():
         words = {account: state.words[entry.slot] for account, entry in group.items()}
-        held = [account for account in group if amounts.get(account, 0) > 0]
-        if not held:
+        holders = [account for account in group if amounts.get(account, 0) > 0]
+        if not holders:
             continue
-        shown, largest = max(held, key=amounts.__getitem__), max(held, key=words.__getitem__)
-        mask = _field({words[account]: amounts[account] for account in held})
+        shown, largest = max(holders, key=amounts.__getitem__), max(holders, key=words.__getitem__)
+        mask = _field({words[account]: amounts[account] for account in holders})
         meant = {
             account: word & mask if mask else word * amounts[shown] // words[shown]
             for account, word in words.items()

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from core.evm.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32, Selector
 from core.report.report import EvidenceRow
 
 
@@ -43,6 +43,8 @@ class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     unexplained: tuple[UnexplainedWord, ...] = ()
     is_cut: bool = False
     """True if the creation is too large to be explained."""
+    ended: tuple[Selector, ...] = ()
+    """Functions that may create balances, and could not run any more when the creation ended."""
     overcounted_raw: str | None = None
     """Sum of the balances that events give, where it is above the supply. None: it is not."""
 

@@ -5,7 +5,7 @@ meets does not hold and no live setter can change that. Least fixpoint over the 
 live without a cause.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from analysis.static.custody.custody_report import PrivilegedParty
@@ -19,7 +19,7 @@ from analysis.static.powers.static_powers import (
 from analysis.static.token_model.caps.cap_rules import constant, slots_in
 from analysis.static.token_model.conditions.trade_conditions import VariableKey
 from config.burn import BURN_ADDRESSES
-from core.evm.primitives import ADDRESS_MASK, Address, Hash32, address_of
+from core.evm.primitives import ADDRESS_MASK, Address, Hash32, Selector, address_of
 
 MOST_SLOTS: Final = 64
 
@@ -161,11 +161,28 @@ class LiveSetters:
         )
 
 
-def live_credits(powers: StaticPowers, live: LiveSetters) -> tuple[UnprovedCredit, ...] | None:
-    """Return the unproved functions that can still run. None: not known."""
+def unproved_credits(
+    powers: StaticPowers, live: LiveSetters, *, explained: Collection[Selector]
+) -> tuple[UnprovedCredit, ...] | None:
+    """Return the unproved functions that can still run, or could after the creation.
+
+    `explained`: functions that had ended with the creation, whose events explain what they gave.
+    Of those that ended later, only certain ones are returned. None: not known.
+    """
     if powers.credits is None:
         return None
-    return tuple(each for each in powers.credits if live.is_live(each.setter))
+    return tuple(
+        each
+        for each in powers.credits
+        if live.is_live(each.setter) or (each.is_certain and each.setter.selector not in explained)
+    )
+
+
+def ended_credits(powers: StaticPowers, words: Mapping[Hash32, int]) -> tuple[Selector, ...]:
+    """Return the unproved functions that cannot run in a state. `words`: all that are not zero."""
+    live = LiveSetters(powers, {slot: words.get(slot, 0) for slot in slots_of(powers)})
+    credits = powers.credits or ()
+    return tuple(each.setter.selector for each in credits if not live.is_live(each.setter))
 
 
 def creates_balances(credits: tuple[UnprovedCredit, ...] | None, *, is_probed: bool) -> bool | None:

@@ -369,7 +369,8 @@ class ConservationSearch(PathSearch):
         self, effect: Effect, slot: Value, value: Value, ledger: BalanceLedger, bounds: AmountBounds
     ) -> BalanceLedger:
         for root, bits in self.code.storage.roles.supply:
-            if any(place.root == root for place in self.code.layout.of(slot)):
+            # Two stores may both be from what the supply was at first, so one counts.
+            if not ledger.supply and any(place.root == root for place in self.code.layout.of(slot)):
                 amount = amount_in(self.code.pool, value, bits)
                 if amount is None:
                     return ledger

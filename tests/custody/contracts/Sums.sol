@@ -35,6 +35,17 @@ contract ReadTwice is Sums {
     }
 }
 
+/// The supply is raised twice from the same number.
+contract SupplyTwice is Sums {
+    function act(address, address to, uint256 v) external {
+        uint256 old = totalSupply;
+        totalSupply = old + v;
+        _balances[to] += v;
+        totalSupply = old + v;
+        _balances[to] += v;
+    }
+}
+
 /// The old balance waits in memory.
 contract KeptInMemory is Sums {
     function act(address, address to, uint256 v) external {

@@ -99,7 +99,11 @@ def made(chain: Chain, contract: str) -> Address:
 
 
 def shown(report: Report) -> str:
-    return "".join(row.body for row in report.evidence if row.key == "hidden_creation")
+    return evidence_of(report, "hidden_creation")
+
+
+def evidence_of(report: Report, key: str) -> str:
+    return "".join(row.body for row in report.evidence if row.key == key)
 
 
 @pytest.mark.parametrize("means", MEANS)
@@ -157,6 +161,36 @@ async def test_a_creation_before_the_first_mint_is_found(
     assert chain.send(chain.world.owner, token, "mint()").success
     report = await judge(context, token)
     assert report.scan.hidden_creation is True, shown(report)
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_unproved"),
+    [
+        ("SetUpUnseen", True),
+        ("SetUpOfArgument", True),
+        ("SetUpWithSupply", False),
+    ],
+)
+async def test_a_later_call_that_created_balances_is_not_proved(
+    chain: Chain, context: ChainContext, contract: str, *, is_unproved: bool
+) -> None:
+    token = made(chain, contract)
+    assert chain.send(chain.world.owner, token, "setUp()").success
+    report = await judge(context, token)
+    assert report.scan.creates_balances is is_unproved, evidence_of(report, "creates_balances:open")
+    assert (report.scan.hidden_creation, report.scan.unexplained_creation) == (False, False)
+
+
+async def test_a_call_in_the_creating_transaction_is_explained(
+    chain: Chain, context: ChainContext
+) -> None:
+    maker = made(chain, "SetUpAtOnce")
+    sent = chain.send(chain.world.owner, maker, "make()")
+    report = await judge(context, Address("0x" + sent.logs[-1].data[-40:]))
+    assert report.scan.creates_balances is False
+    methods = ("debug_traceTransaction", "eth_createAccessList")
+    blind = await judge(with_node(context, Lacking(context.node, methods)), report.token.address)
+    assert (blind.scan.hidden_creation, blind.scan.creates_balances) == (None, True)
 
 
 @pytest.mark.parametrize("is_trap", [False, True])

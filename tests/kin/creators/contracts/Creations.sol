@@ -360,6 +360,86 @@ contract Maker {
     }
 }
 
+abstract contract Owned is Plain {
+    address public owner = msg.sender;
+    bool internal _isReady;
+    modifier once() {
+        require(msg.sender == owner && !_isReady);
+        _;
+        _isReady = true;
+    }
+    function renounce() external once { owner = address(0); }
+}
+
+contract SetUpUnseen is Owned {
+    address private immutable _keeper;
+    constructor(address keeper, address, address) { _keeper = keeper; }
+    function setUp() external once { _balances[_keeper] = MUCH; }
+}
+
+contract SetUpOfArgument is Owned {
+    constructor(address, address, address) {}
+    function setUp(address to, uint256 amount) external once { _balances[to] += amount; }
+    function setUp() external once { _balances[address(0xbeef)] += MUCH; }
+}
+
+abstract contract Bare {
+    string public constant name = "Set up";
+    string public constant symbol = "SET";
+    uint8 public constant decimals = 18;
+    mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        allowance[msg.sender][spender] = amount;
+        emit Approval(msg.sender, spender, amount);
+        return true;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        allowance[from][msg.sender] -= amount;
+        return _go(from, to, amount);
+    }
+
+    function _go(address from, address to, uint256 amount) private returns (bool) {
+        balanceOf[from] -= amount;
+        balanceOf[to] += amount;
+        emit Transfer(from, to, amount);
+        return true;
+    }
+}
+
+/// The supply is a constant, so the call is explained only in the creating transaction.
+contract OfConstantSupply is Bare {
+    uint256 public constant totalSupply = 1e24;
+    bool private _isReady;
+    function setUp() external {
+        require(!_isReady);
+        _isReady = true;
+        balanceOf[tx.origin] += totalSupply;
+        emit Transfer(address(0), tx.origin, totalSupply);
+    }
+}
+
+contract SetUpAtOnce {
+    event Made(address token);
+    constructor(address, address, address) {}
+    function make() external {
+        OfConstantSupply token = new OfConstantSupply();
+        token.setUp();
+        emit Made(address(token));
+    }
+}
+
+contract SetUpWithSupply is Owned {
+    constructor(address, address, address) {}
+    function setUp() external once { _issue(msg.sender, SUPPLY); }
+}
+
 // --- honest ------------------------------------------------------------------------------------
 
 /// The getter returns the second balance only later.
