@@ -317,7 +317,7 @@ def _hashed(slots: Iterable[int], preimages: Sequence[bytes]) -> dict[int, _Plac
 
 
 def _without(preimage: bytes, keys: tuple[int, ...]) -> bytes | None:
-    """Return the bytes beside the key. None: there is not one key, or it stands inside."""
+    """Return the bytes around the key. None: there is not one key, or it stands inside."""
     if len(keys) != 1:
         return None
     for size in (_WORD, 20):

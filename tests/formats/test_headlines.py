@@ -16,8 +16,11 @@ from assay.demo.layout import World
 from assay.demo.zoo import ZOO
 from core.errors import TokenRefusedError
 from core.evm.primitives import Address
+from tests.harness.chain import old_states
 from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
+
+anvil_node, demo_world, facts = old_states.anvil_node, old_states.demo_world, old_states.facts
 
 MIN_LIQUIDITY_USD = 100.0
 

@@ -27,9 +27,12 @@ from tests.harness.api.fuzz import CALLERS, Fuzzer
 from tests.harness.api.sample_reports import TOKEN
 from tests.harness.api.specified_fields import ERRORS
 from tests.harness.api.world import PLANS, World
+from tests.harness.chain import old_states
 from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.store.empty_files import new_ledger
+
+anvil_node, demo_world, facts = old_states.anvil_node, old_states.demo_world, old_states.facts
 
 TOOLS = Path(__file__).with_name("openapi_tools")
 

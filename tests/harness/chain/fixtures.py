@@ -24,11 +24,8 @@ from tests.harness.chain.transactions import Chain
 
 @pytest.fixture(scope="session")
 def anvil_node() -> Iterator[AnvilNode]:
-    """A node on a free port. Holds the world once a test requests `world`.
-
-    It counts states that were taken back too, so with a small bound those of the world get lost.
-    """
-    with AnvilNode(states_kept=100_000) as node:
+    """A node on a free port. Holds the world once a test requests `world`."""
+    with AnvilNode() as node:
         yield node
 
 
