@@ -157,6 +157,13 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         NonNegativeSeconds,
         Setting("Seconds between polls of the head where there is no subscription"),
     ] = 1.0
+    late_logs_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Seconds after which logs of blocks at the head are read a second time, as some "
+            "nodes index them late; 0: never"
+        ),
+    ] = 60.0
     initial_log_range: Annotated[
         Positive,
         Setting(

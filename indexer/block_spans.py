@@ -8,8 +8,10 @@ import itertools
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from core.evm.primitives import BlockRef, Hash32
+from core.process.arrays import Int64Array
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, decode_header, header_request
@@ -34,11 +36,21 @@ class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
     logs: LogColumns
     headers: tuple[Header, ...]
     """Headers of all blocks if read one by one, only of the last if read by range."""
+    is_whole: bool = False
+    """True if no log can be missing: they account for the whole bloom filters."""
 
     @property
     def tip(self) -> BlockRef:
         """Return the last block."""
         return self.headers[-1].ref
+
+    @property
+    def log_counts(self) -> dict[int, int]:
+        """Return the number of logs by block, for blocks read one by one that may lack some."""
+        if self.is_whole or len(self.headers) <= self.last - self.first:
+            return {}
+        counts = count_logs(self.logs, first=self.first, last=self.last)
+        return dict(enumerate(counts.tolist(), start=self.first))
 
 
 class GatheredSpan:
@@ -105,4 +117,13 @@ def join_spans(spans: Sequence[BlockSpan]) -> BlockSpan:
         parent_hash=spans[0].parent_hash,
         logs=join_logs([span.logs for span in spans]),
         headers=tuple(header for span in spans for header in span.headers),
+        is_whole=all(span.is_whole for span in spans),
     )
+
+
+def count_logs(logs: LogColumns, *, first: int, last: int) -> Int64Array:
+    """Return the number of logs in each block from `first` to `last`."""
+    counts = np.zeros(last - first + 1, np.int64)
+    for group in logs.groups:
+        counts += np.bincount(group.block_number - first, minlength=counts.size)
+    return counts

@@ -124,10 +124,14 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 class Ingest:
     """Kinds of events and topics of one chain, and the writing of its spans."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, *, unwound_blocks: int | None = None) -> None:
+        """`unwound_blocks`: most blocks that following unwinds. None: the chain's finality."""
         self._chain_id = chain.id
         self._tokens = ChainTokens(chain.id)
-        self._young_pools = YoungPools(chain)
+        self._young_pools = YoungPools(
+            chain,
+            unwound_blocks=chain.finality_blocks if unwound_blocks is None else unwound_blocks,
+        )
         self._announcements: tuple[EventKind, ...] = (
             TokenLaunchEvents(chain),
             PoolCreationEvents(chain),
@@ -250,6 +254,7 @@ class Ingest:
 
     def _insert_blocks(self, tx: Transaction, span: BlockSpan) -> None:
         """Add the span's blocks to the window."""
+        counts = span.log_counts
         insert_blocks(
             tx,
             [
@@ -259,6 +264,7 @@ class Ingest:
                     hash=header.ref.hash,
                     parent_hash=header.ref.parent_hash,
                     time_s=header.ref.time_s,
+                    log_count=counts.get(header.ref.number),
                 )
                 for header in span.headers
             ],

@@ -6,7 +6,7 @@ queried logs, an omission does not go unnoticed.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -19,12 +19,14 @@ from core.rpc.failures import (
     AddressRefusedError,
     DisagreementError,
     MalformedAnswerError,
+    QueryFailedError,
     RangeRefusedError,
 )
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from core.rpc.ranges import (
     is_address_refusal,
+    is_query_timeout,
     is_range_refusal,
     is_unserved_query,
     parse_suggestion,
@@ -134,20 +136,31 @@ class LogReader:
         """End of the period in which receipts are read. None: log queries work."""
 
     async def fetch_blocks(
-        self, headers: Sequence[Header], *, topics: Sequence[Hash32] = TOPICS
+        self,
+        headers: Sequence[Header],
+        *,
+        topics: Sequence[Hash32] = TOPICS,
+        known: Mapping[Hash32, LogColumns] | None = None,
     ) -> BlockSpan:
         """Return these blocks, which must be consecutive, with their logs.
 
+        `known`: logs of some blocks from another read, by block hash; they replace fewer ones.
         Raises UpstreamError.
         """
         for parent, child in itertools.pairwise(headers):
             check_link(parent.ref, child.ref)
+        found, is_whole = await self._fetch_logs(headers, topics)
+        for at, header in enumerate(headers):
+            other = (known or {}).get(header.ref.hash)
+            if other is not None and len(other) > len(found[at]):
+                found[at] = other
         return BlockSpan(
             first=headers[0].number,
             parent_hash=headers[0].ref.parent_hash,
             last=headers[-1].number,
-            logs=join_logs(await self._fetch_logs(headers, topics)),
+            logs=join_logs(found),
             headers=tuple(headers),
+            is_whole=is_whole,
         )
 
     async def fetch_range(
@@ -180,13 +193,17 @@ class LogReader:
 
     async def _fetch_logs(
         self, headers: Sequence[Header], topics: Sequence[Hash32]
-    ) -> list[LogColumns]:
+    ) -> tuple[list[LogColumns], bool]:
+        """Return the logs of each block, and whether none can be missing."""
         if not self._reads_receipts():
             try:
-                return await self._query_blocks(headers, topics)
+                return await self._query_blocks(headers, topics), False
             except _QueriesRefusedError:
                 self._note_refusal()
-        return await fetch_logs_by_receipts(self._client, headers, topics=topics)
+        found = await fetch_logs_by_receipts(self._client, headers, topics=topics)
+        return found, all(
+            header.logs_bloom or not len(logs) for header, logs in zip(headers, found, strict=True)
+        )
 
     async def _query_blocks(
         self, headers: Sequence[Header], topics: Sequence[Hash32]
@@ -264,7 +281,7 @@ class LogReader:
                 _require(header, number)
                 for header, number in zip(decoded, (first, last), strict=True)
             ]
-            _raise_if_too_large(found, first=first)
+            _raise_if_too_large(found, first=first, last=last)
             logs = self._read(found, request=f"logs of blocks {first} to {last}")
             check_range_logs(
                 logs, first=first, last=last, topics=topics, headers=ends, address=address
@@ -333,11 +350,18 @@ def _is_refusal(fault: RpcFault) -> bool:
     return is_missing or is_address_refusal(fault) or is_unserved_query(fault)
 
 
-def _raise_if_too_large(answer: RpcAnswer, *, first: int) -> None:
-    if isinstance(answer, RpcFault) and is_range_refusal(answer):
+def _raise_if_too_large(answer: RpcAnswer, *, first: int, last: int) -> None:
+    """Raise for an error that a query of fewer blocks may avoid: any, where there are several."""
+    if not isinstance(answer, RpcFault):
+        return
+    is_long = last > first
+    if is_range_refusal(answer) or (is_long and is_query_timeout(answer)):
         raise RangeRefusedError(
             message=answer.message, suggested=parse_suggestion(answer.message, first=first)
         )
+    if is_long:
+        reason = f"logs of blocks {first} to {last}: {answer.message}"
+        raise QueryFailedError(service="node", reason=reason)
 
 
 def _with_believable_times(logs: LogColumns, first: Header, last: Header) -> LogColumns:

@@ -7,6 +7,7 @@ from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
+    QueryFailedError,
     RangeRefusedError,
     RateLimitedError,
 )
@@ -95,7 +96,7 @@ class SpanReader:
                 raise
             self._range = self._range.after_refusal(length, suggested=_length(error, first=first))
             return None
-        except (AnswerTimeoutError, AnswerTooLargeError, RateLimitedError):
+        except (AnswerTimeoutError, AnswerTooLargeError, QueryFailedError, RateLimitedError):
             if length == 1:
                 raise
             self._range = self._range.after_refusal(length)

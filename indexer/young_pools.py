@@ -29,10 +29,11 @@ class YoungPools:
     those of the open transaction are added from its logs before it ends. Not for concurrent use.
     """
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, *, unwound_blocks: int) -> None:
+        """`unwound_blocks`: most blocks that are unwound."""
         self._chain_id = chain.id
-        self._unwound_blocks = chain.finality_blocks
-        # After a reorg this deep, pools are young again.
+        self._unwound_blocks = unwound_blocks
+        # After unwinding this much, pools are young again.
         self._kept_blocks = kept_blocks(chain) + self._unwound_blocks
         self._heads: Uint64Array = np.empty(0, np.uint64)
         """Ascending."""

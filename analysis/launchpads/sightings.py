@@ -14,6 +14,7 @@ from config.facts.launchpad import CreationEvent, Launchpad
 from core.evm.abi import address_word
 from core.evm.primitives import Address
 from core.report.rows import LaunchRow
+from core.rpc.log_answers import plain_logs
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _TOPICS = (1, 2, 3)
@@ -137,8 +138,8 @@ def _decode_logs(answer: RpcAnswer) -> tuple[_Log, ...] | None:
     if isinstance(answer, RpcFault):
         return None
     try:
-        return msgspec.json.decode(answer, type=tuple[_Log, ...])
-    except msgspec.DecodeError:
+        return msgspec.json.decode(plain_logs(answer), type=tuple[_Log, ...])
+    except ValueError:  # msgspec's errors are ValueErrors, too
         return None
 
 

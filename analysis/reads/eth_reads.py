@@ -4,12 +4,17 @@ An answer is one of three: data, a failure of the contract itself (`NoAnswer`: i
 of gas, met a bad instruction), or a fault of the node, which is raised as UpstreamError.
 """
 
+from typing import TypeVar
+
 import msgspec
 
 from analysis.reads.revert_reason import decode_revert
 from core.errors import UpstreamError
 from core.evm.primitives import Address, address_of
+from core.rpc.log_answers import plain_logs
 from core.rpc.messages import RpcAnswer, RpcFault
+
+T = TypeVar("T")
 
 CALL_GAS = 15_000_000
 """Gas of one read. A Solidity getter that returns a string of 1 MB needs about 11 million (memory
@@ -206,13 +211,19 @@ class MinedLog(msgspec.Struct, frozen=True, rename="camel"):
 
 def decode_mined_logs(answer: RpcAnswer) -> tuple[MinedLog, ...] | None:
     """Decode the answer to `eth_getLogs`. None: the node refused the query."""
-    if isinstance(answer, RpcFault):
-        return None
-    return msgspec.json.decode(answer, type=tuple[MinedLog, ...])
+    return _decode(answer, tuple[MinedLog, ...])
 
 
 def decode_logs(answer: RpcAnswer) -> tuple[Log, ...] | None:
     """Decode the answer to `eth_getLogs`. None: the node refused the query."""
+    return _decode(answer, tuple[Log, ...])
+
+
+def _decode(answer: RpcAnswer, kind: type[T]) -> T | None:
+    """Return None also for an answer that is no list of logs, as for a refused query."""
     if isinstance(answer, RpcFault):
         return None
-    return msgspec.json.decode(answer, type=tuple[Log, ...])
+    try:
+        return msgspec.json.decode(plain_logs(answer), type=kind)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors, too
+        return None

@@ -5,6 +5,7 @@ import msgspec
 from assay.doctor.check import ProbeAnswer, result_of
 from core.evm.primitives import Hash32
 from core.rpc.headers import Header
+from core.rpc.log_answers import plain_logs
 from core.rpc.messages import RpcRequest
 from indexer.answer_checks import bloom_mask
 
@@ -30,8 +31,8 @@ class _Receipt(msgspec.Struct):
 
 
 def logs_of(answer: ProbeAnswer, *, what: str) -> list[NodeLog]:
-    """Decode the answer to eth_getLogs. Raises NotHeldError, and msgspec's errors."""
-    return msgspec.json.decode(result_of(answer, what=what), type=list[NodeLog])
+    """Decode the answer to eth_getLogs. Raises NotHeldError, and ValueError."""
+    return msgspec.json.decode(plain_logs(result_of(answer, what=what)), type=list[NodeLog])
 
 
 def receipt_logs(answer: ProbeAnswer, *, what: str) -> list[NodeLog] | None:

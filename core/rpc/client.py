@@ -25,10 +25,12 @@ from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
     MalformedAnswerError,
+    QueryFailedError,
     RateLimitedError,
 )
-from core.rpc.headers import LATEST, Header, decode_header
+from core.rpc.headers import LATEST, Header, decode_header, header_request
 from core.rpc.limits import RpcLimits
+from core.rpc.log_answers import plain_answers
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from core.rpc.open_transport import open_transport
 from core.rpc.transport import AnnouncingTransport, TransportLimits, name_endpoint
@@ -40,6 +42,8 @@ _MOST_BARRED_S = 30.0
 _LACK_COST_S = 0.3
 """Longest wait for an endpoint that supports all methods of a request, before one that lacks some
 is used."""
+_LOOK_S = 3.0
+"""Longest wait for the head of one endpoint, when all are looked at."""
 _CHAIN_ID = RpcRequest("eth_chainId")
 
 T = TypeVar("T")
@@ -129,9 +133,27 @@ class RpcClient:
             await endpoint.transport.aclose()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Return the answers in the order of the requests. Raises UpstreamError when no endpoint
-        answers in time."""
-        return await self.ask(requests, list)
+        """Return the answers in the order of the requests, logs in their plain form.
+
+        Logs that every endpoint returns ill-formed are an error object, as of a refused query.
+        Raises UpstreamError when no endpoint answers in time.
+        """
+        spare: list[RpcAnswer] | None = None
+
+        def check(answers: Sequence[RpcAnswer]) -> list[RpcAnswer]:
+            nonlocal spare
+            found, failure = plain_answers(requests, answers)
+            if failure is not None:
+                spare = found
+                raise failure
+            return found
+
+        try:
+            return await self.ask(requests, check)
+        except UpstreamError:
+            if spare is None:
+                raise
+            return spare
 
     async def fetch_head(self) -> BlockRef:
         """Return the newest block of the node. Raises UpstreamError."""
@@ -147,6 +169,30 @@ class RpcClient:
             return header
 
         return await self.ask([LATEST], check)
+
+    async def fetch_best_head(self) -> Header:
+        """Return the newest header of all endpoints, and prefer those that are level with it.
+
+        Only heads count that their endpoint also returns by number. Raises UpstreamError.
+        """
+        now_s = self._clock.now_s()
+        asked = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
+        if len(asked) < 2:  # noqa: PLR2004 - nothing to compare
+            return await self.fetch_head_header()
+        found = await asyncio.gather(*(self._fetch_head_of(one) for one in asked))
+        heads = [head for head in found if head is not None]
+        if not heads:
+            return await self.fetch_head_header()
+        best = max(heads, key=lambda head: head.number)
+        for endpoint, head in zip(asked, found, strict=True):
+            if head is not None and endpoint.note_head(head.ref, best=best.ref):
+                _log.warning(
+                    "endpoint is behind",
+                    endpoint=endpoint.service,
+                    head=head.number,
+                    best=best.number,
+                )
+        return best
 
     async def ask(
         self,
@@ -219,6 +265,26 @@ class RpcClient:
 
     # --- one endpoint -------------------------------------------------------------------------
 
+    async def _fetch_head_of(self, endpoint: Endpoint) -> Header | None:
+        """Return an endpoint's head, confirmed by number. None: there is no answer in time."""
+        if endpoint.wait_s(now_s=self._clock.now_s()) > 0:
+            return None
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                head = await self._fetch_block_of(endpoint, LATEST)
+                again = head and await self._fetch_block_of(endpoint, header_request(head.number))
+        except TimeoutError:
+            return None
+        except UpstreamError as error:
+            self._penalise(endpoint, error)
+            return None
+        return head if head is not None and head == again else None
+
+    async def _fetch_block_of(self, endpoint: Endpoint, request: RpcRequest) -> Header | None:
+        question = RpcQuestion([request])
+        await self._attempt(endpoint, question)
+        return decode_header(question.answers()[0], request="head")
+
     def _choose(
         self, tried: Counter[Endpoint], failures: dict[str, UpstreamError], question: RpcQuestion
     ) -> tuple[Endpoint, float]:
@@ -236,6 +302,7 @@ class RpcClient:
             candidates,
             key=lambda one: (
                 pauses[one] + _LACK_COST_S * one.lacks(question.methods, now_s=now_s),
+                one.is_behind,
                 one.is_cooling(now_s=now_s),
                 one.health.score_s,
             ),
@@ -328,7 +395,7 @@ def _sum_up(failures: Mapping[str, UpstreamError]) -> UpstreamError:
         return WrongChainError(service=service, expected=wrong[-1].expected, got=wrong[-1].got)
     reasons = {error.reason: None for error in failures.values()}
     last = [error for error in failures.values() if not isinstance(error, WrongChainError)][-1]
-    for kind in (AnswerTimeoutError, AnswerTooLargeError, RateLimitedError):
+    for kind in (AnswerTimeoutError, AnswerTooLargeError, QueryFailedError, RateLimitedError):
         if isinstance(last, kind):
             return kind(service=service, reason="; ".join(reasons))
     return UpstreamError(service=service, reason="; ".join(reasons))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
+from core.evm.primitives import BlockRef
 from core.rpc.backoff import backoff_s
 from core.rpc.exchange_report import ExchangeObserver
 from core.rpc.failures import RateLimitedError
@@ -16,6 +17,11 @@ _FIRST_COOL_S = 0.5
 _MOST_COOL_S = 30.0
 _WRONG_CHAIN_S = 60.0
 """Time for which an endpoint of another chain is not used."""
+_MOST_BARRED_S = 60.0
+"""Longest wait that an endpoint may demand: some name a day, or a number without sense."""
+_BEHIND_BLOCKS = 2
+_BEHIND_S = 15
+"""Blocks and seconds between heads up to which an endpoint counts as level with the best one."""
 _LACKING_S = 600.0
 """Time for which a method that an endpoint lacks is sent to others first."""
 _SINGLES_AT_ONCE = 16
@@ -44,6 +50,7 @@ class EndpointHealth:
         self.latency_s = latency_s if fresh else _mix(self.latency_s, latency_s)
         self.failures_in_row = 0
         self.cool_until_s = 0.0
+        self.barred_until_s = 0.0
 
     def note_failure(self, error: Exception, *, now_s: float) -> None:
         """Record a failed exchange, or an answer that failed its checks."""
@@ -52,7 +59,7 @@ class EndpointHealth:
         cool_s = backoff_s(self.failures_in_row, first_s=_FIRST_COOL_S, most_s=_MOST_COOL_S)
         self.cool_until_s = now_s + cool_s
         if isinstance(error, RateLimitedError) and error.retry_after_s is not None:
-            self.barred_until_s = now_s + error.retry_after_s
+            self.barred_until_s = now_s + min(error.retry_after_s, _MOST_BARRED_S)
 
 
 class Endpoint:
@@ -72,6 +79,8 @@ class Endpoint:
         """End of its exclusion for serving another chain. None: it does not."""
         self.wrong_chain_id = 0
         """Chain id of the other chain that it last served."""
+        self.is_behind = False
+        """Another endpoint was well ahead at the last look at all heads: others go first."""
         self.observe = observe
         """None: nobody counts exchanges."""
         self.gate = asyncio.Semaphore(_SINGLES_AT_ONCE)
@@ -90,6 +99,14 @@ class Endpoint:
         """Record that its chain id is ours."""
         self.is_verified = True
         self.wrong_until_s = None
+
+    def note_head(self, head: BlockRef, *, best: BlockRef) -> bool:
+        """Record how its head compares with the best one; return whether it has fallen behind."""
+        was_behind = self.is_behind
+        self.is_behind = (
+            best.number - head.number > _BEHIND_BLOCKS and best.time_s - head.time_s > _BEHIND_S
+        )
+        return self.is_behind and not was_behind
 
     def note_lack(self, method: str, *, now_s: float) -> None:
         """Record that the endpoint lacks this method."""

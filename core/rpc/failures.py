@@ -6,6 +6,7 @@ UpstreamError
 ├── HttpStatusError       an HTTP error without a JSON-RPC body
 ├── RateLimitedError      too many requests: wait, or try elsewhere
 ├── BatchRefusedError     several requests in one message are refused: send fewer
+├── QueryFailedError      an unknown error to a log query of several blocks: request less
 ├── AddressRefusedError   logs are served by contract only: try elsewhere, or read receipts
 ├── MalformedAnswerError  not JSON-RPC, or ids that were not requested
 └── DisagreementError     two answers, or an answer and its request, contradict each other
@@ -43,6 +44,10 @@ class RateLimitedError(UpstreamError):
 
 class BatchRefusedError(UpstreamError):
     """The endpoint does not take this many requests in one message."""
+
+
+class QueryFailedError(UpstreamError):
+    """The endpoint answers a query for logs of several blocks with an error of unknown meaning."""
 
 
 class AddressRefusedError(UpstreamError):

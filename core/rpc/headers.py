@@ -4,16 +4,18 @@ from typing import NewType
 
 import msgspec
 
-from core.evm.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.failures import IllFormedError, MalformedAnswerError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 LogsBloom = NewType("LogsBloom", int)
-"""The 2,048-bit filter of a block's log addresses and topics, as a number."""
+"""The 2,048-bit filter of a block's log addresses and topics, as a number. 0: it has no logs, or
+the node sends no filters."""
 
 _HASH_CHARS = 66
 _HASH_BYTES = 32
 _BLOOM_CHARS = 514
+_MOST_NUMBER = 2**63 - 1
 
 LATEST = RpcRequest("eth_getBlockByNumber", ("latest", False))
 
@@ -38,8 +40,8 @@ class _WireHeader(msgspec.Struct, rename="camel"):
     hash: str
     parent_hash: str
     timestamp: str
-    logs_bloom: str
-    miner: str
+    logs_bloom: str | None = None
+    miner: str | None = None
     base_fee_per_gas: str | None = None
 
 
@@ -74,13 +76,13 @@ def decode_header(answer: RpcAnswer, *, request: str) -> Header | None:
 def _read(wire: _WireHeader) -> Header:
     return Header(
         ref=BlockRef(
-            number=int(wire.number, 16),
+            number=_number(wire.number),
             hash=_hash(wire.hash),
             parent_hash=_hash(wire.parent_hash),
-            time_s=int(wire.timestamp, 16),
+            time_s=_number(wire.timestamp),
         ),
         logs_bloom=_bloom(wire.logs_bloom),
-        proposer=Address(wire.miner.lower()),
+        proposer=ZERO_ADDRESS if wire.miner is None else Address(wire.miner.lower()),
         base_fee_wei=None if wire.base_fee_per_gas is None else int(wire.base_fee_per_gas, 16),
     )
 
@@ -92,7 +94,16 @@ def _hash(text: str) -> Hash32:
     return Hash32(text.lower())
 
 
-def _bloom(text: str) -> LogsBloom:
+def _number(text: str) -> int:
+    number = int(text, 16)
+    if not 0 <= number <= _MOST_NUMBER:
+        raise IllFormedError(part="number or time of a block")
+    return number
+
+
+def _bloom(text: str | None) -> LogsBloom:
+    if not text or text == "0x":
+        return LogsBloom(0)
     if len(text) != _BLOOM_CHARS:
         raise IllFormedError(part="bloom filter")
     return LogsBloom(int(text, 16))

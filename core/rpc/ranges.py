@@ -23,6 +23,12 @@ _REFUSALS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_TIMEOUT = re.compile(
+    r"""
+      timed?[ ]?out | cancell?ed | deadline\ exceeded | took\ too\ long | execution\ aborted
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _NEEDS_ADDRESS = re.compile(
     r"""
       (?:specify|provide|include|supply|requires?|missing|without|lacks?)
@@ -93,6 +99,15 @@ def is_range_refusal(fault: RpcFault) -> bool:
     Recognised by words: the codes (-32005, -32600, -32602, -32000, 35) are used for other things.
     """
     return _REFUSALS.search(fault.message) is not None
+
+
+def is_query_timeout(fault: RpcFault) -> bool:
+    """True if a node's error means that the request took it too long.
+
+    Recognised by words, as the codes (-32000, -32002, -32016, 30) are used for other things.
+    Sources: Geth (rpc/errors.go), Nethermind (ErrorCodes.Timeout), Erigon, Reth.
+    """
+    return _TIMEOUT.search(fault.message) is not None
 
 
 def is_address_refusal(fault: RpcFault) -> bool:

@@ -7,10 +7,11 @@ import msgspec
 from core.errors import UpstreamError
 from core.rpc.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from core.rpc.ranges import is_address_refusal, is_range_refusal
+from core.rpc.ranges import is_address_refusal, is_query_timeout, is_range_refusal
 
 _RATE_CODES = frozenset({429, -32005, -32016, -32029, -32097})
-"""Codes that nodes and gateways use for "too many requests"; -32005 also for "too many results"."""
+"""Codes that nodes and gateways use for "too many requests"; -32005 also for "too many results",
+-32016 also for a timeout (Nethermind)."""
 _RATE_WORDS = (
     "rate limit",
     "ratelimit",
@@ -28,6 +29,7 @@ _RATE_WORDS = (
 )
 _EVM_CODES = frozenset({3, -32015})
 """Codes of reverts: go-ethereum and its followers; Parity and Nethermind."""
+_MOST_ID_DIGITS = 18
 _DETAIL_CHARACTERS = 200
 """Characters of an error's data that are kept."""
 _TOO_LONG_FOR_BATCH = "response too large"
@@ -42,8 +44,8 @@ class _Request(msgspec.Struct):
 
 
 class _Error(msgspec.Struct):
-    code: int = 0
-    message: str = ""
+    code: int | str | float | None = 0
+    message: str | None = ""
     data: msgspec.Raw = msgspec.Raw()
 
 
@@ -139,7 +141,7 @@ def is_passing(fault: RpcFault) -> bool:
     if _is_revert(fault) or is_range_refusal(fault) or is_address_refusal(fault):
         return False
     return (
-        fault.code in _RATE_CODES
+        (fault.code in _RATE_CODES and not is_query_timeout(fault))
         or any(words in message for words in _RATE_WORDS)
         or _TOO_LONG_FOR_BATCH in message
     )
@@ -162,13 +164,14 @@ def _match(
 ) -> list[RpcAnswer]:
     answers: list[RpcAnswer | None] = [None] * count
     for reply in replies:
-        is_requested = isinstance(reply.id, int) and first_id <= reply.id < first_id + count
+        number = _id(reply.id)
+        is_requested = number is not None and first_id <= number < first_id + count
         # A node that could not read the request answers with a null id; alone, it is unambiguous.
         lone_error = reply.id is None and reply.error is not None and count == len(replies) == 1
         if lone_error:
             offset = 0
-        elif is_requested and isinstance(reply.id, int):
-            offset = reply.id - first_id
+        elif is_requested and number is not None:
+            offset = number - first_id
         else:
             raise MalformedAnswerError(service=service, reason=f"answer with id {reply.id!r}")
         if answers[offset] is not None:
@@ -177,8 +180,19 @@ def _match(
     complete = [answer for answer in answers if answer is not None]
     if len(complete) != count:
         reason = f"{count - len(complete)} of {count} requests were not answered"
-        raise MalformedAnswerError(service=service, reason=reason)
+        # Nodes without batches, or with a limit of their own, answer some of the requests or none.
+        kind = BatchRefusedError if count > 1 else MalformedAnswerError
+        raise kind(service=service, reason=reason)
     return complete
+
+
+def _id(value: float | str | None) -> int | None:
+    """Return the id of an answer; some gateways send it as text or with a fraction."""
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() and len(value) <= _MOST_ID_DIGITS else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value
 
 
 def _answer(reply: _Reply, *, service: str) -> RpcAnswer:
@@ -198,8 +212,17 @@ def _fault(error: _Error) -> RpcFault:
         data = None
     revert = _revert_data(data)
     detail = "" if data is None or revert is not None else _text_of(data)
-    message = f"{error.message} ({detail})" if detail else error.message
-    return RpcFault(code=error.code, message=message, data=revert)
+    text = error.message or ""
+    message = f"{text} ({detail})" if detail else text
+    return RpcFault(code=_code(error.code), message=message, data=revert)
+
+
+def _code(code: float | str | None) -> int:
+    """Return an error code as a number, as some gateways send text. 0: it is none."""
+    try:
+        return int(code or 0)
+    except (ValueError, OverflowError):
+        return 0
 
 
 def _revert_data(data: object) -> str | None:

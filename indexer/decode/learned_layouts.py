@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from core.process.arrays import Uint64Array
+from core.rpc.log_answers import WireLog
 from indexer.decode.byte_layouts import (
     NUMBER_BYTES,
     ByteLayout,
@@ -20,7 +21,7 @@ from indexer.decode.byte_layouts import (
     padded,
 )
 from indexer.decode.log_columns import ADDRESS_BYTES, COLUMNS, HASH_BYTES, LogShape
-from indexer.decode.logs import MOST_TOPICS, WireLog, columns_of
+from indexer.decode.logs import MOST_TOPICS, columns_of
 
 _BLANKS = rb"[ \t\n\r]*"
 _STRING = rb'"[^"\\\x00-\x1f]*"'

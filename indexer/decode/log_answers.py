@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 
 from core.process.arrays import ByteArray, IndexArray, Int64Array
+from core.rpc.log_answers import WireLog
 from indexer.decode.byte_layouts import ByteLayout, RecordPlaces, group_of_records, padded
 from indexer.decode.learned_layouts import LayoutCache
-from indexer.decode.log_columns import LogColumns, LogGroup, LogShape
-from indexer.decode.logs import WireLog, columns_of, decode_logs
+from indexer.decode.log_columns import LogColumns, LogGroup, LogShape, in_chain_order
+from indexer.decode.logs import columns_of, decode_logs
 
 _SMALL_BYTES = 128 * 1024
 """Size below which answers (about 200 logs) go to the general decoder, which has less overhead."""
@@ -45,12 +46,15 @@ class LogDecoder:
         return len(self._cache)
 
     def decode(self, answer: bytes | msgspec.Raw) -> LogColumns:
-        """Decode an answer's logs. Raises ValueError for those that `decode_logs` rejects."""
+        """Decode an answer's logs, in the order of the chain.
+
+        Raises ValueError for those that `decode_logs` rejects.
+        """
         view = memoryview(answer)
         if len(view) < _SMALL_BYTES:
             return decode_logs(answer)
         try:
-            return self._decode_fast(view)
+            return in_chain_order(self._decode_fast(view))
         except (ValueError, RecursionError):
             return decode_logs(answer)
 

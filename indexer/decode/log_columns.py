@@ -141,6 +141,22 @@ def join_logs(parts: Sequence[LogColumns]) -> LogColumns:
     return LogColumns(tuple(group for groups in found.values() for group in _merged(groups)))
 
 
+def in_chain_order(logs: LogColumns) -> LogColumns:
+    """Return the logs by block and log index; nodes may send the newest block first."""
+    numbers, indices = logs.block_numbers(), logs.log_indices()
+    descends = (numbers[1:] < numbers[:-1]) | (
+        (numbers[1:] == numbers[:-1]) & (indices[1:] < indices[:-1])
+    )
+    if not descends.any():
+        return logs
+    place = np.empty(numbers.size, np.intp)
+    place[np.lexsort((indices, numbers))] = np.arange(numbers.size)
+    moved = (
+        msgspec.structs.replace(group, position=place[group.position]) for group in logs.groups
+    )
+    return LogColumns(tuple(group.take(np.argsort(group.position)) for group in moved))
+
+
 def merge_groups(groups: Sequence[LogGroup]) -> LogGroup:
     """Return groups of one shape and one answer as one, in the order of the answer."""
     if len(groups) == 1:

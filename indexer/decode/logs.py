@@ -11,6 +11,7 @@ import numpy as np
 
 from core.process.arrays import ByteArray, IndexArray, Int32Array, Int64Array, Uint64Array
 from core.rpc.failures import IllFormedError
+from core.rpc.log_answers import WireLog, decode_wire_logs
 from indexer.decode.hex_columns import (
     PREFIX_CHARS,
     decode_hex,
@@ -24,6 +25,7 @@ from indexer.decode.log_columns import (
     LogColumns,
     LogGroup,
     LogShape,
+    in_chain_order,
     no_logs,
 )
 
@@ -38,34 +40,13 @@ _NUMBERS = "block number or log index"
 T = TypeVar("T")
 
 
-class WireLog(msgspec.Struct, rename="camel", gc=False):
-    """A log as nodes send it. Other fields are ignored."""
-
-    address: str
-    topics: tuple[str, ...]
-    data: str
-    block_number: str
-    block_hash: str
-    log_index: str
-    transaction_hash: str = ""
-    block_timestamp: str | float | None = None
-    """Geth, Erigon, Reth and anvil send it; execution-apis has it since 2025."""
-    removed: bool = False
-
-
-_decoder = msgspec.json.Decoder(list[WireLog])
-
-
 def decode_logs(body: bytes | msgspec.Raw) -> LogColumns:
-    """Decode the answer's logs.
+    """Decode the answer's logs, in the order of the chain.
 
     Raises ValueError (msgspec's errors are among them) for anything that is not a list of mined
     logs with well-formed hex, `removed` ones included.
     """
-    try:
-        return columns_of(_decoder.decode(body))
-    except RecursionError:
-        raise IllFormedError(part="log: it is nested too deeply") from None
+    return in_chain_order(columns_of(decode_wire_logs(body)))
 
 
 def columns_of(logs: Sequence[WireLog]) -> LogColumns:
@@ -87,7 +68,7 @@ class _WholeColumns:
         self._log_index = _checked(_NUMBERS, _indices, [log.log_index for log in logs])
         self._address = _checked("address", _addresses, [log.address for log in logs])
         self._block_hash = _checked("block_hash", _hashes, [log.block_hash for log in logs])
-        self._tx_hash = _tx_hashes([log.transaction_hash for log in logs])
+        self._tx_hash = _tx_hashes([log.transaction_hash or "" for log in logs])
         self._time_s = _times([log.block_timestamp for log in logs])
         counts = [len(log.topics) for log in logs]
         if max(counts) > MOST_TOPICS:
@@ -102,7 +83,7 @@ class _WholeColumns:
         starts = (self._first_topic * HASH_BYTES).tolist()
         for row, (log, start) in enumerate(zip(self._logs, starts, strict=True)):
             topics = len(log.topics)
-            digits = len(log.data) - PREFIX_CHARS
+            digits = len(log.hex_data) - PREFIX_CHARS
             if digits < 0 or digits % 2:
                 raise IllFormedError(part="data of a log")
             topic0 = flat[start : start + HASH_BYTES] if topics else b""
@@ -113,7 +94,7 @@ class _WholeColumns:
         at = np.array(rows, np.intp)
         indexed = max(shape.topics - 1, 0)
         topics = self._topics[self._first_topic[at][:, None] + np.arange(1, indexed + 1)]
-        texts = [self._logs[row].data for row in rows]
+        texts = [self._logs[row].hex_data for row in rows]
         return LogGroup(
             shape=shape,
             position=at,

@@ -6,9 +6,10 @@ import msgspec
 
 from core.process.arrays import ByteArray
 from core.rpc.failures import IllFormedError
+from core.rpc.log_answers import WireLog
 from indexer.decode.hex_columns import decode_hex
-from indexer.decode.log_columns import HASH_BYTES, LogColumns
-from indexer.decode.logs import WireLog, columns_of
+from indexer.decode.log_columns import HASH_BYTES, LogColumns, in_chain_order
+from indexer.decode.logs import columns_of
 
 
 class BlockReceipts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -45,4 +46,4 @@ def decode_receipts(body: bytes | msgspec.Raw) -> BlockReceipts | None:
     except ValueError:
         raise IllFormedError(part="block hash of a receipt") from None
     logs = itertools.chain.from_iterable(receipt.logs for receipt in receipts)
-    return BlockReceipts(block_hashes=hashes, logs=columns_of([*logs]))
+    return BlockReceipts(block_hashes=hashes, logs=in_chain_order(columns_of([*logs])))

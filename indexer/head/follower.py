@@ -9,7 +9,7 @@ in follow.py.
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 import structlog
@@ -22,9 +22,11 @@ from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.accuracy.accuracy_ledger import write_checks
 from indexer.block_spans import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_spans
+from indexer.decode.log_columns import LogColumns
 from indexer.events import FOLLOW
 from indexer.head.follower_status import FollowTotals
 from indexer.head.reconcile import Append, CatchUp, NoChange, Unwind, next_step
+from indexer.head.second_reads import SecondReader, unwound_blocks
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.span_reader import SpanReader
@@ -53,7 +55,7 @@ class Follower:
         self._chain = chain
         self._client = client
         self._store = store
-        self._ingest = Ingest(chain)
+        self._ingest = Ingest(chain, unwound_blocks=unwound_blocks(chain, settings))
         self._trade_facts = trade_facts(chain)
         self._reader = LogReader(client)
         self._spans = SpanReader(
@@ -62,10 +64,17 @@ class Follower:
             topics=self._ingest.followed_topics,
             timed_topics=self._ingest.timed_topics,
         )
+        self._second = SecondReader(chain, self._reader, settings, self._ingest.block_topics)
         self._watch = TokenWatch(chain, client, settings)
         self._trade_blocks = chain.blocks_in(settings.trades_kept_s)
         self._log = _log.bind(chain=chain.slug)
         self._window: dict[int, BlockRef] = {}
+        self._log_counts: dict[int, int] = {}
+        """Logs read of blocks in the window; none of blocks that need no second read."""
+        self._late: Mapping[Hash32, LogColumns] = {}
+        """Logs of blocks that are being stored again, from their second read."""
+        self._confirmed = -1
+        """Last block up to which no logs can come late."""
         self._next: int | None = None
         self._floor = 0
         """Lowest block that may be unwound. The block below it is in the window, unless following
@@ -149,6 +158,8 @@ class Follower:
                 return False
             if not self._is_next(following):
                 return await self._drop_tip()
+        if await self._take_back_late(is_all=True):
+            return True
         last = min(first + self._spans.size - 1, final)
         is_recent = first > head.number - self._trade_blocks
         span = join_spans(await self._spans.fetch(first, last, timed=is_recent))
@@ -168,6 +179,7 @@ class Follower:
                 service=self._client.services,
                 reason=f"block {last + 1} does not follow block {last} as it was read",
             )
+        self._confirmed = span.last
         await self._store_span(span, keep_from=span.last)
         self._final_tip = span.last
         return True
@@ -185,10 +197,43 @@ class Follower:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
+        """Store blocks that follow our tip, unless blocks before them have to be stored again."""
+        if await self._take_back_late():
+            return
         span, reads = await self._read_blocks(headers)
+        if self._next is None:
+            self._confirmed = span.first - 1
         # Counted from the stored block, not from the head: nothing has confirmed the head's number.
-        keep_from = span.last - self._chain.finality_blocks
+        keep_from = min(span.last - self._chain.finality_blocks, self._confirmed)
         await self._store_span(span, keep_from=keep_from, reads=reads)
+
+    async def _take_back_late(self, *, is_all: bool = False) -> bool:
+        """Read settled blocks again, and unwind from the first one that lacked logs.
+
+        `is_all`: read all blocks up to the tip. False: nothing was unwound.
+        """
+        tip = self.tip
+        if tip is None:
+            return False
+        blocks = self._second.next_range(self._confirmed, tip.number, is_all=is_all)
+        if not blocks:
+            return False
+        found = await self._second.read(
+            [self._window[number] for number in blocks], self._log_counts, anchor=tip
+        )
+        self.totals = msgspec.structs.replace(
+            self.totals, second_reads=self.totals.second_reads.plus(found.totals)
+        )
+        self._late = found.late
+        if found.first_late is None:
+            self._confirmed = blocks[-1]
+            return False
+        self._confirmed = found.first_late - 1
+        await asyncio.to_thread(self._undo, self._window[found.first_late])
+        for number in range(found.first_late, tip.number + 1):
+            self._forget_block(number)
+        self._next = found.first_late
+        return True
 
     async def _read_blocks(
         self, headers: Sequence[Header]
@@ -196,7 +241,9 @@ class Follower:
         """Read blocks and, where tokens are watched, the data on these."""
         reading = asyncio.create_task(self._watch.fetch(headers))
         try:
-            span = await self._reader.fetch_blocks(headers, topics=self._ingest.block_topics)
+            span = await self._reader.fetch_blocks(
+                headers, topics=self._ingest.block_topics, known=self._late
+            )
             return span, await reading
         finally:
             reading.cancel()
@@ -208,6 +255,7 @@ class Follower:
         written, self._floor, seen = await asyncio.to_thread(self._commit, span, keep_from, reads)
         for header in span.headers:
             self._window[header.number] = header.ref
+        self._log_counts |= span.log_counts
         self._forget_below(keep_from)
         self._next = span.last + 1
         self._is_unwinding = False
@@ -268,7 +316,11 @@ class Follower:
         """Remove blocks below a number from the window. They are in order, so only those are
         visited."""
         while self._window and (lowest := next(iter(self._window))) < number:
-            del self._window[lowest]
+            self._forget_block(lowest)
+
+    def _forget_block(self, number: int) -> None:
+        self._window.pop(number, None)
+        self._log_counts.pop(number, None)
 
     # --- backwards ----------------------------------------------------------------------------
 
@@ -299,8 +351,9 @@ class Follower:
         await asyncio.to_thread(self._undo, gone[-1])
         for ref in gone:
             self._log.info("reorganised away", block=ref.number, hash=ref.hash)
-            self._window.pop(ref.number, None)
+            self._forget_block(ref.number)
         self._next = gone[-1].number
+        self._confirmed = min(self._confirmed, self._next - 1)
         self.totals = msgspec.structs.replace(
             self.totals,
             reorgs=self.totals.reorgs + (not self._is_unwinding),
@@ -352,9 +405,12 @@ class Follower:
                 unwind_from(tx, chain_id=self._chain.id, number=unwatched[0])
         followed = [row.ref for row in rows if row.number <= tip]
         self._window = {ref.number: ref for ref in followed}
+        self._log_counts = {row.number: row.log_count for row in rows if row.log_count is not None}
+        self._late = {}
         self._next = None if checkpoint is None else checkpoint.number + 1
         # A store that an earlier release has followed has no floor yet.
         self._floor = floor or (followed[0].number + 1 if followed else tip + 1)
+        self._confirmed = self._floor - 1
 
 
 def _is_on(found: Header | None, ref: BlockRef) -> bool:

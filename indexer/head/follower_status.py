@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from core.evm.primitives import BlockRef
+from indexer.head.second_reads import SecondReadTotals
 from indexer.ingest import WrittenSpan
 from indexer.watched.token_watch import WatchTotals
 
@@ -20,6 +21,7 @@ class FollowTotals(msgspec.Struct, frozen=True, kw_only=True):
     unwound_blocks: int = 0
     """Blocks taken back in reorgs."""
     watched: WatchTotals = WatchTotals()
+    second_reads: SecondReadTotals = SecondReadTotals()
 
 
 class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):

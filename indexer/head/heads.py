@@ -15,8 +15,8 @@ from core.rpc.headers import Header
 _FIRST_RETRY_S = 1.0
 _MOST_RETRY_S = 60.0
 _TRUST_FACTOR = 10
-"""Factor on the polling interval while a subscription works. Polling goes on, as a subscription can
-die without the connection noticing."""
+"""Factor on the polling interval while a subscription works, and between looks at the heads of all
+endpoints. Polling goes on, as a subscription can die, or announce old blocks, without notice."""
 
 _log = structlog.get_logger(__name__)
 
@@ -31,6 +31,11 @@ class HeadFeed:
         self._poll_s = poll_s
         self._clock = clock or SystemClock()
         self._announced: Header | None = None
+        self._highest = -1
+        """Number of the newest head that was returned."""
+        self._polled_s = self._clock.now_s()
+        self._looked_s: float | None = None
+        """Time of the last look at all endpoints. None: there was none."""
         self._arrived = asyncio.Event()
         self._is_announcing = False
         self._listener: asyncio.Task[None] | None = None
@@ -62,10 +67,35 @@ class HeadFeed:
             return None
         self._arrived.clear()
         announced, self._announced = self._announced, None
-        return announced or await self._client.fetch_head_header()
+        if announced is None or not self._is_news(announced):
+            announced = await self._poll()
+        self._highest = announced.number
+        return announced
+
+    def _is_news(self, announced: Header) -> bool:
+        """True if an announced block is newer than all heads, and the last poll recent.
+
+        Balancers announce blocks of nodes that are far behind.
+        """
+        is_recent = self._clock.now_s() - self._polled_s < self._trusted_s
+        return is_recent and announced.number > self._highest
+
+    async def _poll(self) -> Header:
+        now_s = self._clock.now_s()
+        if self._looked_s is None or now_s - self._looked_s >= self._trusted_s:
+            header = await self._client.fetch_best_head()
+            self._looked_s = now_s
+        else:
+            header = await self._client.fetch_head_header()
+        self._polled_s = now_s
+        return header
+
+    @property
+    def _trusted_s(self) -> float:
+        return self._poll_s * _TRUST_FACTOR
 
     async def _wait(self, stop: asyncio.Event) -> None:
-        patience_s = self._poll_s * (_TRUST_FACTOR if self._is_announcing else 1)
+        patience_s = self._trusted_s if self._is_announcing else self._poll_s
         waits = [
             asyncio.create_task(self._arrived.wait()),
             asyncio.create_task(stop.wait()),

@@ -17,7 +17,7 @@ from core.errors import InternalError
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW
 from indexer.history.transfer_history import Histories
-from sql.chain.blocks import FINAL, read_checkpoint
+from sql.chain.blocks import FINAL, find_final, read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.chain.liquidity_events import delete_old_liquidity
 from sql.chain.trade_records import delete_old_real_trades
@@ -92,10 +92,9 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
 
 def _finalize(chain: Chain, store: Store) -> None:
     """Finalize all rows below what a reorg may take away."""
-    checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FOLLOW)
-    if checkpoint is None:
+    final = find_final(store, chain_id=chain.id, stream=FOLLOW, depth=chain.finality_blocks)
+    if final is None:
         return
     # One block more than the window: the window's lowest block may still be unwound.
-    final = checkpoint.number - chain.finality_blocks - 1
-    while finalize_rows(store, chain_id=chain.id, final=final):
+    while finalize_rows(store, chain_id=chain.id, final=final - 1):
         pass

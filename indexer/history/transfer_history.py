@@ -32,7 +32,7 @@ from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
 from indexer.span_reader import SpanReader
 from sql.chain.balances import read_holders
-from sql.chain.blocks import find_block_from, has_backfill, read_checkpoint
+from sql.chain.blocks import find_block_from, find_final, has_backfill
 from sql.chain.filled_spans import insert_old_transfers
 from sql.chain.history_tables import DueHistory, read_due_history, write_history
 from sql.chain.transfer_tables import insert_undecoded
@@ -150,10 +150,11 @@ class Histories:
     def _wait_s(self, tx: Transaction, due: DueHistory) -> int:
         """Return about how many seconds the next part may still be reorganised away. 0: it is
         final."""
-        checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
-        if checkpoint is None:
+        final = find_final(
+            tx, chain_id=self._chain.id, stream=FOLLOW, depth=self._chain.finality_blocks
+        )
+        if final is None:
             return _MOST_WAIT_S
-        final = checkpoint.number - self._chain.finality_blocks
         missing = max(0, due.transfers_from_block - 1 - final)
         return min(_MOST_WAIT_S, math.ceil(missing * self._chain.block_time_s))
 

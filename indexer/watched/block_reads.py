@@ -100,7 +100,10 @@ class WatchReader:
         """Return all logs of those watched tokens that the block's bloom filter does not rule
         out."""
         possible = [
-            "0x" + one.hex() for one in watched.tokens if may_contain(header.logs_bloom, one)
+            "0x" + one.hex()
+            for one in watched.tokens
+            # A chain without filters sends zeros.
+            if not header.logs_bloom or may_contain(header.logs_bloom, one)
         ]
         requests = [
             RpcRequest(

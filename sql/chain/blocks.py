@@ -78,6 +78,20 @@ def raise_floor(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("blocks/raise_floor", chain_id=chain_id, number=number)
 
 
+def find_final(store: Readable, *, chain_id: int, stream: str, depth: int) -> int | None:
+    """Return the highest block of a stream that is never unwound. None: nothing is stored.
+
+    `depth`: blocks below the checkpoint that a reorg may take away. Blocks whose logs may still be
+    incomplete are above the floor, however deep they are.
+    """
+    checkpoint = read_checkpoint(store, chain_id=chain_id, stream=stream)
+    if checkpoint is None:
+        return None
+    final = checkpoint.number - depth
+    floor = read_floor(store, chain_id=chain_id)
+    return final if floor is None else min(final, floor - 1)
+
+
 class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Row counts of one chain that has been followed."""
 

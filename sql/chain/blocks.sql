@@ -18,7 +18,7 @@ select number from window_floor where chain_id = $chain_id
 
 -- name: find_from
 -- One row, or none: the lowest stored block of $chain_id from $number on.
-select chain_id, number, hash, parent_hash, time_s
+select chain_id, number, hash, parent_hash, time_s, log_count
 from block
 where chain_id = $chain_id and number >= $number
 order by number
@@ -33,7 +33,7 @@ order by stream
 
 -- name: list_window
 -- One row per stored block of $chain_id from $first to $last, lowest first.
-select chain_id, number, hash, parent_hash, time_s
+select chain_id, number, hash, parent_hash, time_s, log_count
 from block
 where chain_id = $chain_id and number between $first and $last
 order by number

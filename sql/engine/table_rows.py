@@ -20,6 +20,8 @@ class BlockRow(Row, frozen=True, kw_only=True):
     hash: Hash32
     parent_hash: Hash32
     time_s: int
+    log_count: int | None = None
+    """Logs that were read of it, for comparison with a second read. None: it needs none."""
 
     @property
     def ref(self) -> BlockRef:

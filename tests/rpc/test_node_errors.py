@@ -100,7 +100,7 @@ def refuses_batches(row: Row, *, most: int) -> Reply:
 
 
 async def ask_once(client: RpcClient, method: str) -> RpcAnswer:
-    (answer,) = await client.batch([RpcRequest(method, ("asked",))])
+    (answer,) = await client.ask([RpcRequest(method, ("asked",))], list)
     return answer
 
 

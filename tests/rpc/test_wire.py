@@ -91,15 +91,13 @@ def test_a_long_list_that_is_cut_short_is_no_answer() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        [answer(10)],
         [answer(10), answer(10)],
         [answer(10), answer(11), answer(11)],
         [answer(10), answer(12)],
-        [answer(10), answer("11")],
+        [answer(10), answer("x11")],
+        [answer(10), answer(11.5)],
         [answer(10), answer(None)],
         [answer(10), {"jsonrpc": "2.0", "id": 11}],
-        [],
-        answer(10),
         b"",
         b"<html>",
         b"[1, 2]",
@@ -111,6 +109,19 @@ def test_a_long_list_that_is_cut_short_is_no_answer() -> None:
 def test_anything_but_one_answer_each_is_malformed(body: object) -> None:
     with pytest.raises(MalformedAnswerError, match="node:1"):
         decode(body, count=2)
+
+
+@pytest.mark.parametrize("body", [[answer(10)], [], answer(10)], ids=str)
+def test_a_batch_that_is_not_answered_whole_is_refused(body: object) -> None:
+    with pytest.raises(BatchRefusedError, match="of 2 requests were not answered"):
+        decode(body, count=2)
+    with pytest.raises(MalformedAnswerError):
+        decode([], count=1)
+
+
+def test_ids_may_be_text_or_have_a_fraction() -> None:
+    body = [answer("11", result="b"), answer(10.0, result="a")]
+    assert decode(body, count=2) == ["a", "b"]
 
 
 def test_an_answer_nested_without_end_is_malformed() -> None:

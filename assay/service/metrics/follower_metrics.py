@@ -55,6 +55,26 @@ _COUNTERS: tuple[tuple[str, str, Callable[[FollowStatus], int]], ...] = (
         lambda status: status.totals.watched.missing_reads,
     ),
     ("unwound_blocks", "Blocks taken back", lambda status: status.totals.unwound_blocks),
+    (
+        "reread_blocks",
+        "Blocks whose logs were read a second time",
+        lambda status: status.totals.second_reads.blocks,
+    ),
+    (
+        "late_log_blocks",
+        "Blocks that had more logs at the second read, and were stored again",
+        lambda status: status.totals.second_reads.late_blocks,
+    ),
+    (
+        "late_logs",
+        "Logs that the first read of their block lacked",
+        lambda status: status.totals.second_reads.late_logs,
+    ),
+    (
+        "unconfirmed_blocks",
+        "Blocks that no second read confirmed",
+        lambda status: status.totals.second_reads.unconfirmed_blocks,
+    ),
 )
 
 _TABLES = ("pools", "launches", "transfers", "trades", "undecoded")

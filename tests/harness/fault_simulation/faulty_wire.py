@@ -5,6 +5,7 @@ the client is used.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -19,6 +20,8 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from tests.harness.fault_simulation.model_chain import ModelBlock, ModelChain
+from tests.harness.node.odd_node import Oddity, Seen
+from tests.harness.node.oddities import DISGUISES
 from tests.harness.replay.answers import NodeAnswers, RpcCall
 from tests.harness.replay.block_spool import SpooledBlock
 from tests.harness.replay.faults import RANGE_WORDINGS, Fault, Refusal, limit_ranges
@@ -34,6 +37,7 @@ _PASSING = (
 )
 
 _UNDER_WAY_S = (0.0, 0.2, 1.0, 3.0)
+_ODD_SHARE = 0.3
 
 Answers = list[dict[str, Any]]
 Lie = Callable[[Any], Any]
@@ -116,10 +120,16 @@ class FaultyWire:
         self._dice = dice
         self._between = between
         self._slow_share = slow_share
+        # Dice of its own, so that the histories of earlier seeds stay as they were.
+        self._oddities = Random(f"{name} {dice.getstate()[1][:8]}")  # noqa: S311 - a test's dice
+        self._oddity: Oddity | None = None
+        self._seen: Seen = Counter()
 
     def spoil(self, fault_share: float) -> None:
         """Inject faults of some newly drawn kinds from now on."""
         self.heal()
+        if self._oddities.random() < _ODD_SHARE:
+            self._oddity = self._oddities.choice(DISGUISES)
         self.fault_share = fault_share
         self.most_blocks = self._dice.choice((None, None, 1, 3, 10))
         self.needs_address = self._dice.random() < 0.15
@@ -130,6 +140,7 @@ class FaultyWire:
     def heal(self) -> None:
         """Answer rightly from now on."""
         self.view.catch_up()
+        self._oddity = None
         self.fault_share, self.most_blocks = 0.0, None
         self.needs_address, self.most_calls = False, None
 
@@ -153,6 +164,8 @@ class FaultyWire:
         answer = b"".join(
             answer_calls(self._answers, calls, self._refusals(calls), is_batch=is_batch)
         )
+        if self._oddity is not None:
+            answer = self._disguised(self._oddity, body, answer)
         if not goes_wrong:
             return answer
         if self._dice.random() < 0.3:
@@ -161,6 +174,16 @@ class FaultyWire:
 
     async def aclose(self) -> None:
         """Nothing to close."""
+
+    def _disguised(self, oddity: Oddity, body: bytes, answer: bytes) -> bytes:
+        """Return the same content in the oddity's form."""
+        asked, given = msgspec.json.decode(body), msgspec.json.decode(answer)
+        if not isinstance(asked, list):
+            return msgspec.json.encode(oddity.answer(asked, given, self._seen))
+        changed = [
+            oddity.answer(call, one, self._seen) for call, one in zip(asked, given, strict=True)
+        ]
+        return msgspec.json.encode(oddity.message(asked, changed, self._seen))
 
     def _failure(self) -> UpstreamError:
         pause_s = self._dice.choice((None, 0.5, 5.0))
@@ -221,9 +244,13 @@ class FaultyWire:
         self._model.left_out |= hashes
         return True
 
-    @staticmethod
-    def _without_logs(result: Any) -> Any:
-        return [] if isinstance(result, list) else result
+    def _without_logs(self, result: Any) -> Any:
+        if not isinstance(result, list):
+            return result
+        if not self._model.cuts_logs or len(result) < 2:
+            return []
+        self._model.cut |= {str(log["blockHash"]) for log in result}
+        return result[: len(result) // 2]
 
 
 def _is_by_block(calls: Sequence[RpcCall]) -> bool:

@@ -13,6 +13,7 @@ from assay.service.record_report import NextRefresh, record_report
 from config.facts.chain import Chain
 from config.settings import IndexerSettings
 from core.errors import StoreError
+from indexer.head.second_reads import unwound_blocks
 from indexer.history import backfill as backfill_module
 from indexer.history.bulk_writer import LEAST_LOGS
 from tests.harness.bare_reports import bare_report
@@ -40,6 +41,7 @@ from tests.harness.replay.log_formats import LogFormatName
 _WORLDS = 4
 _FORMATS: tuple[LogFormatName, ...] = ("geth", "reth", "besu")
 _LAKE_SHARE = 0.04
+_CUT_SHARE = 0.3
 _FEW_LOGS = 3
 
 
@@ -67,6 +69,8 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 def draw_circumstances(seed: int, dice: Random) -> Circumstances:
     """Those of one history."""
     world = world_of(seed % _WORLDS)
+    # Dice of its own, so that the histories of earlier seeds stay as they were.
+    late_blocks = Random(f"late logs {seed}").choice((1, 2, 4))  # noqa: S311 - a test's dice
     has_lake = dice.random() < _LAKE_SHARE
     start = 0 if dice.random() < 0.4 and not has_lake else dice.randrange(3, 40)
     return Circumstances(
@@ -80,6 +84,7 @@ def draw_circumstances(seed: int, dice: Random) -> Circumstances:
             initial_log_range=dice.choice((2, 8, 40)),
             max_log_range=dice.choice((40, 64)),
             commit_rows=dice.choice((1, 10, 200)),
+            late_logs_s=late_blocks * world.chain.block_time_s,
         ),
         has_lake=has_lake,
         least_logs=dice.choice((*(_FEW_LOGS,) * 3, LEAST_LOGS)) if has_lake else LEAST_LOGS,
@@ -116,6 +121,8 @@ class HistorySteps:
         self._chain = drawn.chain
         self._world = drawn.world
         self._model = ModelChain(self._world, self._chain, dice, drawn.log_format, self._spool)
+        chance = Random(f"cut logs {seed}")  # noqa: S311 - a test's dice
+        self._model.cuts_logs = chance.random() < _CUT_SHARE
         self._settings = drawn.settings
         self._least_logs = drawn.least_logs
         self._fault_share = drawn.fault_share
@@ -243,6 +250,8 @@ class HistorySteps:
         """Assert that an ended process has left whole blocks and whole chunks of back-fills."""
         if self.has_lake and self._least_logs < LEAST_LOGS:
             return  # a piece is several transactions
+        if self._model.cut:
+            return  # the second read of these blocks may not have come yet
         self._faults.is_dead = False
         with faulty_databases(StoreFaults()):  # none of them: the reader is another process
             stored = read_store(self._path)
@@ -421,7 +430,7 @@ class HistorySteps:
         assert await process.is_level_with(self._model), f"it does not come level: {process.status}"
         await self._fills.stop()
         # A back-fill stores what is final, or followed; pasts are fetched of what is final.
-        self._model.grow(self._chain.finality_blocks + 2, busy=0.0)
+        self._model.grow(unwound_blocks(self._chain, self._settings) + 2, busy=0.0)
         await process.is_level_with(self._model)
         for fill in self._fills.ranges:
             await self._fills.run(process, fill)

@@ -99,6 +99,10 @@ class ModelChain:
         """Highest of all heads so far, without those of refused branches."""
         self.left_out: set[str] = set()
         """Blocks whose logs some node left out once."""
+        self.cuts_logs = False
+        """True if nodes leave out a part of a block's logs, which only a second read shows."""
+        self.cut: set[str] = set()
+        """Blocks of which some node left out a part of the logs."""
         self._format = log_format
         self._draw = _Drawing(world, dice)
         self._by_hash: dict[str, ModelBlock] = {}

@@ -15,7 +15,7 @@ from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW
 from indexer.head.follower import Follower
-from sql.chain.blocks import read_checkpoint
+from sql.chain.blocks import find_final
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import assert_window, expect, read
@@ -169,10 +169,10 @@ class Following(RuleBasedStateMachine):
     @rule(at_most=st.integers(1, 9))
     def finalize(self, at_most: int) -> None:
         """Finalize one step in parallel with following, ended anywhere."""
-        checkpoint = read_checkpoint(self.store, chain_id=CHAIN.id, stream=FOLLOW)
-        if checkpoint is not None:
-            final = checkpoint.number - CHAIN.finality_blocks - 1
-            finalize_rows(self.store, chain_id=CHAIN.id, final=final, at_most=at_most)
+        depth = CHAIN.finality_blocks
+        final = find_final(self.store, chain_id=CHAIN.id, stream=FOLLOW, depth=depth)
+        if final is not None:
+            finalize_rows(self.store, chain_id=CHAIN.id, final=final - 1, at_most=at_most)
 
     @rule(age=st.integers(1, 4))
     def see_an_old_head(self, age: int) -> None:

@@ -11,7 +11,7 @@ from indexer.head.follower_status import FollowStatus
 from sql.engine.store import Store
 from tests.harness.node.chain import CHAIN, Odd, Pair, ScriptedNode, Sent, client_of
 
-SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16)
+SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16, late_logs_s=2)
 
 
 class Board:

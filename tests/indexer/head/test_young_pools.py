@@ -74,7 +74,10 @@ class Followed(RuleBasedStateMachine):
         self.highest = FIRST - 1
         self.made = 0
         self.leader = 0
-        self.memories = [YoungPools(SLOW), YoungPools(SLOW)]
+        self.memories = [
+            YoungPools(SLOW, unwound_blocks=SLOW.finality_blocks),
+            YoungPools(SLOW, unwound_blocks=SLOW.finality_blocks),
+        ]
 
     def new_pools(self, count: int) -> list[Address]:
         self.made += count
@@ -136,7 +139,7 @@ class Followed(RuleBasedStateMachine):
         """The other process follows now, perhaps after a start."""
         self.leader = 1 - self.leader
         if is_new:
-            self.memories[self.leader] = YoungPools(SLOW)
+            self.memories[self.leader] = YoungPools(SLOW, unwound_blocks=SLOW.finality_blocks)
         self.load()
 
     @rule(count=st.integers(1, 3))
@@ -182,7 +185,7 @@ def test_others_are_told_from_pools_and_old_ones_go(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(young_pools, "_MOST_ADDED", 2)
-    memory = YoungPools(SLOW)
+    memory = YoungPools(SLOW, unwound_blocks=SLOW.finality_blocks)
     addresses = [place(at) for at in range(90)]
     for number, one in enumerate(addresses):
         row = pool(0, place(0), block_number=number)
@@ -196,7 +199,7 @@ def test_others_are_told_from_pools_and_old_ones_go(
 
 def test_pools_within_one_contract_are_told_by_their_ids(store: Store) -> None:
     """The contract's address does not identify them."""
-    memory = YoungPools(SLOW)
+    memory = YoungPools(SLOW, unwound_blocks=SLOW.finality_blocks)
     row = msgspec.structs.replace(
         pool(0, place(0), block_number=100), pool=place(1), pool_id=hash32(1), pool_key=hash32(1)
     )
