@@ -176,15 +176,15 @@ class RpcClient:
         Only heads count that their endpoint also returns by number. Raises UpstreamError.
         """
         now_s = self._clock.now_s()
-        asked = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
-        if len(asked) < 2:  # noqa: PLR2004 - nothing to compare
+        endpoints = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
+        if len(endpoints) < 2:  # noqa: PLR2004 - nothing to compare
             return await self.fetch_head_header()
-        found = await asyncio.gather(*(self._fetch_head_of(one) for one in asked))
+        found = await asyncio.gather(*(self._fetch_head_of(one) for one in endpoints))
         heads = [head for head in found if head is not None]
         if not heads:
             return await self.fetch_head_header()
         best = max(heads, key=lambda head: head.number)
-        for endpoint, head in zip(asked, found, strict=True):
+        for endpoint, head in zip(endpoints, found, strict=True):
             if head is not None and endpoint.note_head(head.ref, best=best.ref):
                 _log.warning(
                     "endpoint is behind",

@@ -180,7 +180,7 @@ def _match(
     complete = [answer for answer in answers if answer is not None]
     if len(complete) != count:
         reason = f"{count - len(complete)} of {count} requests were not answered"
-        # Nodes without batches, or with a limit of their own, answer some of the requests or none.
+        # Nodes without batches, or with a shorter limit, answer some of the requests or none.
         kind = BatchRefusedError if count > 1 else MalformedAnswerError
         raise kind(service=service, reason=reason)
     return complete

@@ -120,7 +120,7 @@ class FaultyWire:
         self._dice = dice
         self._between = between
         self._slow_share = slow_share
-        # Dice of its own, so that the histories of earlier seeds stay as they were.
+        # Separate dice, so that the histories of earlier seeds stay as they were.
         self._oddities = Random(f"{name} {dice.getstate()[1][:8]}")  # noqa: S311 - a test's dice
         self._oddity: Oddity | None = None
         self._seen: Seen = Counter()
@@ -177,13 +177,13 @@ class FaultyWire:
 
     def _disguised(self, oddity: Oddity, body: bytes, answer: bytes) -> bytes:
         """Return the same content in the oddity's form."""
-        asked, given = msgspec.json.decode(body), msgspec.json.decode(answer)
-        if not isinstance(asked, list):
-            return msgspec.json.encode(oddity.answer(asked, given, self._seen))
+        calls, given = msgspec.json.decode(body), msgspec.json.decode(answer)
+        if not isinstance(calls, list):
+            return msgspec.json.encode(oddity.answer(calls, given, self._seen))
         changed = [
-            oddity.answer(call, one, self._seen) for call, one in zip(asked, given, strict=True)
+            oddity.answer(call, one, self._seen) for call, one in zip(calls, given, strict=True)
         ]
-        return msgspec.json.encode(oddity.message(asked, changed, self._seen))
+        return msgspec.json.encode(oddity.message(calls, changed, self._seen))
 
     def _failure(self) -> UpstreamError:
         pause_s = self._dice.choice((None, 0.5, 5.0))

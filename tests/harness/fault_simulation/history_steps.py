@@ -69,7 +69,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 def draw_circumstances(seed: int, dice: Random) -> Circumstances:
     """Those of one history."""
     world = world_of(seed % _WORLDS)
-    # Dice of its own, so that the histories of earlier seeds stay as they were.
+    # Separate dice, so that the histories of earlier seeds stay as they were.
     late_blocks = Random(f"late logs {seed}").choice((1, 2, 4))  # noqa: S311 - a test's dice
     has_lake = dice.random() < _LAKE_SHARE
     start = 0 if dice.random() < 0.4 and not has_lake else dice.randrange(3, 40)

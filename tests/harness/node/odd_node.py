@@ -18,7 +18,7 @@ import msgspec
 Call = dict[str, Any]
 Answer = dict[str, Any]
 Seen = Counter[str]
-"""What a node has seen so far, by any key."""
+"""Counts of a node's past answers, by any key."""
 
 
 class Oddity(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class Oddity(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     source: str
-    """Where it was reported, or the client's source that shows it."""
+    """Public report, or the client's source."""
     answer: Callable[[Call, Answer, Seen], Answer] = lambda call, answer, seen: answer
     """Changes the answer to one call."""
     message: Callable[[Sequence[Call], list[Answer], Seen], Any] = lambda calls, answers, seen: (
@@ -69,10 +69,12 @@ class OddNode:
             return self.oddity.body(json.dumps(answered), self._seen)
 
     def _ask(self, calls: Sequence[Call]) -> list[Answer]:
-        asked = [self._placed(call) for call in calls]
+        placed_calls = [self._placed(call) for call in calls]
         connection = http.client.HTTPConnection(self._at.hostname or "", self._at.port, timeout=30)
         try:
-            connection.request("POST", "/", json.dumps(asked), {"Content-Type": "application/json"})
+            connection.request(
+                "POST", "/", json.dumps(placed_calls), {"Content-Type": "application/json"}
+            )
             by_id = {one["id"]: one for one in json.loads(connection.getresponse().read())}
         finally:
             connection.close()

@@ -67,8 +67,8 @@ async def odd_subscription(url: str, announcer: Announcer) -> AsyncIterator[str]
             with suppress(ConnectionError):
                 async for header in announcer(ask):
                     params = {"subscription": "0xfeed", "result": header}
-                    told = {"jsonrpc": "2.0", "method": "eth_subscription", "params": params}
-                    await socket.send_str(msgspec.json.encode(told).decode())
+                    event = {"jsonrpc": "2.0", "method": "eth_subscription", "params": params}
+                    await socket.send_str(msgspec.json.encode(event).decode())
                     await asyncio.sleep(_EVERY_S)
 
         async def handle(request: web.Request) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""Following keeps up with the best head of all endpoints, whatever one of them says is newest."""
+"""Following keeps up with the best head of all endpoints, whatever one of them announces."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
