@@ -175,6 +175,16 @@ where chain_id = $chain_id and address = $address and run = $run and holder = $h
 -- name: take_asked
 -- One row per token of $chain_id whose analysis $holder begins: the longest waiting ones that no
 -- process analyses and that were requested at least $older_s seconds ago; at most $at_most.
+-- Materialized: a plan that runs the inner select once for each row would exceed the limit.
+with due as materialized (
+    select chain_id, address from analysis_run
+    where (wanted > 0 or is_awaited) and chain_id = $chain_id
+        and (holder is null or expires_at < clock_timestamp())
+        and coalesce(asked_at, expires_at) <= clock_timestamp() - make_interval(secs => $older_s)
+    order by coalesce(asked_at, expires_at)
+    limit $at_most
+    for update skip locked
+)
 update analysis_run as known set
     run = nextval('analysis_run_number'),
     holder = $holder,
@@ -185,14 +195,6 @@ update analysis_run as known set
     wanted = 0,
     asked_at = null,
     pending = null
-from (
-    select chain_id, address from analysis_run
-    where (wanted > 0 or is_awaited) and chain_id = $chain_id
-        and (holder is null or expires_at < clock_timestamp())
-        and coalesce(asked_at, expires_at) <= clock_timestamp() - make_interval(secs => $older_s)
-    order by coalesce(asked_at, expires_at)
-    limit $at_most
-    for update skip locked
-) as due
+from due
 where known.chain_id = due.chain_id and known.address = due.address
 returning known.chain_id, known.address, known.run, known.is_anew, known.is_awaited, known.deaths > 0 as is_taken_over

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -207,6 +208,22 @@ def test_the_longest_wait_comes_first_and_a_busy_process_leaves_the_young_to_oth
     assert judge.take_asked(CHAIN, at_most=1, older_s=60.0) == []
     taken = [judge.take_asked(CHAIN, at_most=1)[0].address for _ in range(3)]
     assert taken == [token(3), token(1), token(2)]
+
+
+def test_no_plan_of_the_server_takes_more_tokens_than_there_are_slots(
+    deployment: Deployment,
+) -> None:
+    """A nested loop runs an inner select again for each row, and each time for update."""
+    node = deployment.process("node")
+    ask(node)
+    with psycopg.connect(deployment.url, autocommit=True) as connection:
+        connection.execute("vacuum analyze analysis_run")  # it has one row
+    for number in range(5):
+        ask(node, number)
+    plan = "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_material=off"
+    with closing(SingleStatements(f"{deployment.url}?options={quote(plan)}")) as statements:
+        judge = AnalysisRuns(statements, holder="judge")
+        assert [len(judge.take_asked(CHAIN, at_most=2)) for _ in range(3)] == [2, 2, 1]
 
 
 def test_too_many_tokens_are_refused_at_once_and_known_ones_are_not(
