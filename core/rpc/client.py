@@ -28,7 +28,13 @@ from core.rpc.failures import (
     QueryFailedError,
     RateLimitedError,
 )
-from core.rpc.headers import LATEST, Header, decode_header, header_request
+from core.rpc.headers import (
+    LATEST,
+    Header,
+    decode_header,
+    header_request,
+    is_header_request,
+)
 from core.rpc.limits import RpcLimits
 from core.rpc.log_answers import plain_answers
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
@@ -133,7 +139,7 @@ class RpcClient:
             await endpoint.transport.aclose()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Return the answers in the order of the requests, logs in their plain form.
+        """Return the answers in the order of the requests: headers checked, logs in plain form.
 
         Logs that every endpoint returns ill-formed are an error object, as of a refused query.
         Raises UpstreamError when no endpoint answers in time.
@@ -142,6 +148,9 @@ class RpcClient:
 
         def check(answers: Sequence[RpcAnswer]) -> list[RpcAnswer]:
             nonlocal spare
+            for request, answer in zip(requests, answers, strict=True):
+                if is_header_request(request) and not isinstance(answer, RpcFault):
+                    decode_header(answer, request="block header")
             found, failure = plain_answers(requests, answers)
             if failure is not None:
                 spare = found

@@ -17,6 +17,8 @@ _HASH_BYTES = 32
 _BLOOM_CHARS = 514
 _MOST_NUMBER = 2**63 - 1
 
+_METHODS = frozenset({"eth_getBlockByNumber", "eth_getBlockByHash"})
+
 LATEST = RpcRequest("eth_getBlockByNumber", ("latest", False))
 
 
@@ -56,6 +58,11 @@ def header_request(number: int) -> RpcRequest:
 def block_request(block: Hash32 | None) -> RpcRequest:
     """Return the request for a block by its hash. None: for the newest."""
     return LATEST if block is None else RpcRequest("eth_getBlockByHash", (block, False))
+
+
+def is_header_request(request: RpcRequest) -> bool:
+    """True if the request is for a block without its transactions."""
+    return request.method in _METHODS and request.params[1:] == (False,)
 
 
 def decode_header(answer: RpcAnswer, *, request: str) -> Header | None:
