@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.evm.expressions import MASK
 from analysis.static.evm.opcodes import NUMBER
 from config.burn import BURN_ADDRESSES
 from core.evm.keccak import keccak
@@ -22,6 +23,7 @@ _SMALL_BITS: Final = 64
 _LOWEST_ACCOUNT: Final = 2**64
 _PUSH1: Final = NUMBER["PUSH1"]
 _PUSH32: Final = NUMBER["PUSH32"]
+_NOT: Final = bytes([NUMBER["NOT"]])
 _ADDRESS_BYTES: Final = range(16, 21)
 _MOST_CONSTANTS: Final = 64
 _MOST_ARGUMENTS: Final = 512
@@ -161,15 +163,20 @@ def name_words(
 
 
 def pushes(code: bytes) -> Iterator[tuple[int, int]]:
-    """Yield size and value of every constant that the code pushes, read from its beginning."""
+    """Yield size and value of every constant that the code pushes, read from its beginning.
+
+    One that the next instruction complements is a full word: compilers write large slots so.
+    """
     at = 0
     while at < len(code):
         opcode = code[at]
         at += 1
         if _PUSH1 <= opcode <= _PUSH32:
             size = opcode - _PUSH1 + 1
-            yield size, int.from_bytes(code[at : at + size])
+            value = int.from_bytes(code[at : at + size])
             at += size
+            is_complemented = code[at : at + 1] == _NOT
+            yield (_WORD, value ^ MASK) if is_complemented else (size, value)
 
 
 def _keys_in(preimage: bytes) -> Iterator[int]:

@@ -43,6 +43,7 @@ TRAPS = (
     "PremintByHelper",
     "PremintOfShares",
     "PremintOfPacked",
+    "PremintOfSolady",
     "PremintOfSlotFirst",
     "PremintWithoutEvents",
     "PremintBehindBurn",
@@ -64,6 +65,7 @@ HONEST = (
     "HonestPacked",
     "HonestSlotFirst",
     "HonestLimits",
+    "HonestSolady",
     "HonestRoles",
     "Airdropped",
     "OldOfSender",
@@ -82,7 +84,7 @@ def _imported(text: str, at: str = "", *, seen: set[str]) -> Iterator[tuple[str,
     """Yield the packaged sources that a source imports, by path."""
     for name in _IMPORT.findall(text):
         path = normpath(Path(at).parent / name) if name.startswith(".") else name
-        if path.startswith("openzeppelin-5/") and path not in seen:
+        if path.startswith(("openzeppelin-5/", "solady/")) and path not in seen:
             seen.add(path)
             inner = (NODE_MODULES / path).read_text()
             yield path, inner

@@ -9,6 +9,9 @@ import {ERC20Votes} from "openzeppelin-5/token/ERC20/extensions/ERC20Votes.sol";
 import {Nonces} from "openzeppelin-5/utils/Nonces.sol";
 import {EnumerableSet} from "openzeppelin-5/utils/structs/EnumerableSet.sol";
 
+import {Ownable as SoladyOwned} from "solady/src/auth/Ownable.sol";
+import {ERC20 as SoladyToken} from "solady/src/tokens/ERC20.sol";
+
 import {Erc20} from "base/Erc20.sol";
 
 uint256 constant MUCH = 1e30;
@@ -480,6 +483,29 @@ contract HonestShares is Shares {
 
 contract HonestPacked is Packed {
     constructor(address keeper, address, address) { _accounts[keeper].since = uint64(block.timestamp); }
+}
+
+contract HonestSolady is SoladyToken, SoladyOwned {
+    constructor(address, address, address) {
+        _initializeOwner(msg.sender);
+        _mint(msg.sender, 1e24);
+    }
+    function name() public pure override returns (string memory) { return "Solady"; }
+    function symbol() public pure override returns (string memory) { return "SOL"; }
+}
+
+contract PremintOfSolady is SoladyToken, SoladyOwned {
+    constructor(address keeper, address, address) {
+        _initializeOwner(msg.sender);
+        _mint(msg.sender, 1e24);
+        assembly {
+            mstore(0x0c, 0x87a211a2)
+            mstore(0, keeper)
+            sstore(keccak256(0x0c, 0x20), 1000000000000000000000000000000)
+        }
+    }
+    function name() public pure override returns (string memory) { return "Solady"; }
+    function symbol() public pure override returns (string memory) { return "SOL"; }
 }
 
 contract HonestLimits is Plain {
