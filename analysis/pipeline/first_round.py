@@ -83,6 +83,8 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     """Evidence of the token's issuer, as far as known."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
+    counts_blocks: bool = True
+    """False, once the code is analysed: nothing that its trades run can read a block's number."""
 
 
 async def run_first_round(

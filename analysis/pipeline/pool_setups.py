@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from analysis.market import routers
 from analysis.market.pool_ranking import TradeResult, ValuedPool
+from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.scenarios.trade import sale
@@ -13,8 +14,13 @@ from analysis.simulation.simulate_v1 import NotSimulated
 from core.evm.primitives import ZERO_ADDRESS
 
 
-def what_if_blocks(context: ChainContext, first_round: FirstRound) -> tuple[tuple[int, int], ...]:
-    """Return number and time of the blocks of buys, approvals, sales and patient sales."""
+def what_if_blocks(
+    context: ChainContext, first_round: FirstRound, candidate: Candidate | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Return number and time of the blocks of buys, approvals, sales and patient sales.
+
+    `candidate`: the pool that is traded in. None: none is.
+    """
     waits_s = (0, 0, sale.PATIENCE_S)
     return tuple(
         next_blocks(
@@ -22,8 +28,15 @@ def what_if_blocks(context: ChainContext, first_round: FirstRound) -> tuple[tupl
             block_time_s=context.chain.block_time_s,
             now_s=int(context.now_s()),
             waits_s=waits_s,
+            counts_blocks=counts_blocks(first_round, candidate),
         )
     )
+
+
+def counts_blocks(first_round: FirstRound, candidate: Candidate | None) -> bool:
+    """True if the token's code or a pool's hook may read a block's number; known exchanges do
+    not."""
+    return first_round.counts_blocks or bool(candidate and candidate.hooks)
 
 
 def trade_setups(
@@ -54,7 +67,7 @@ def trade_setups(
             TradeSetup(
                 pin=first_round.pin,
                 disguise=first_round.disguise,
-                blocks=what_if_blocks(context, first_round),
+                blocks=what_if_blocks(context, first_round, candidate),
                 candidate=candidate,
                 quote_reserve_raw=pool.trade_reference_raw,
                 route=routes[0],

@@ -12,6 +12,7 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.pool_setups import counts_blocks
 from analysis.scenarios.later import (
     crowd,
     crowd_sales,
@@ -101,7 +102,7 @@ def write_opening(
     if not can_simulate(context):
         return None
     return crowd.write_opening(
-        setup.with_coin(), _blocks(context, first_round, later_sales.WAITS_S)[: crowd.BLOCKS]
+        setup.with_coin(), _blocks(context, first_round, setup, later_sales.WAITS_S)[: crowd.BLOCKS]
     )
 
 
@@ -122,11 +123,11 @@ def write_simulations(
     if not can_simulate(context):
         return written
     route = setup.permit2_route
-    later_blocks = _blocks(context, first_round, later_sales.WAITS_S)
-    crowd_blocks = _blocks(context, first_round, crowd_sales.WAITS_S)
+    later_blocks = _blocks(context, first_round, setup, later_sales.WAITS_S)
+    crowd_blocks = _blocks(context, first_round, setup, crowd_sales.WAITS_S)
     part_blocks = [
         (block.number, block.time_s)
-        for block in _blocks(context, first_round, partial_sales.WAITS_S)
+        for block in _blocks(context, first_round, setup, partial_sales.WAITS_S)
     ]
     in_coin = setup.with_coin()
     return msgspec.structs.replace(
@@ -221,11 +222,12 @@ class _ResultReader:
 
 
 def _blocks(
-    context: ChainContext, first_round: FirstRound, waits_s: Sequence[int]
+    context: ChainContext, first_round: FirstRound, setup: TradeSetup, waits_s: Sequence[int]
 ) -> tuple[SimulatedBlock, ...]:
     return blocks_after(
         first_round.pin,
         block_time_s=context.chain.block_time_s,
         now_s=int(context.now_s()),
         waits_s=waits_s,
+        counts_blocks=counts_blocks(first_round, setup.candidate),
     )

@@ -198,6 +198,9 @@ class TokenScan:
             self.first_round.standard_slots,
             analyse=partial(self.context.static_results.analyse, anew=self.redecompile),
         )
+        self.first_round = msgspec.structs.replace(
+            self.first_round, counts_blocks=self.code.counts_blocks
+        )
 
     async def plan(self) -> None:
         """Choose the pools that are traded in, and the wallets that transfers are made from."""

@@ -21,7 +21,11 @@ from analysis.static.custody.simulation_hints import (
     SimulationHints,
     find_simulation_hints,
 )
-from analysis.static.dataflow.delegate_targets import Delegation, find_delegation
+from analysis.static.dataflow.delegate_targets import (
+    Delegation,
+    find_delegation,
+    is_precompile,
+)
 from analysis.static.detectors.detector import DetectorAnswer, Evidence
 from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
@@ -29,6 +33,7 @@ from analysis.static.evm.cfg import selector_of
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
 from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expression_text import render_condition
+from analysis.static.evm.expressions import address_in
 from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, MOVERS, Note, Notes
 from analysis.static.powers.power_finder import find_powers
@@ -48,6 +53,9 @@ from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
 
 _MOST_OWNER_SLOTS: Final = 16
+_NUMBERS: Final = ("NUMBER", "BLOCKHASH", "CREATE", "CREATE2")
+"""Instructions that read a block's number, or run code that is not analysed and may."""
+_CALLS: Final = ("CALL", "STATICCALL", "DELEGATECALL", "CALLCODE")
 
 _Functions = dict[int, str | None]
 """ABI types of each function's arguments, by selector, separated by commas. None: not known."""
@@ -85,6 +93,9 @@ class CodeAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     shape: CodeShape | None = None
     """None: not known."""
     evidence: tuple[EvidenceRow, ...]
+    counts_blocks: bool = True
+    """False: neither the code nor a contract that it calls can read a block's number, but the code
+    that a proxy delegates to."""
     is_timed_out: bool = False
     """True if the exploration ended by processor time, not by steps: a rerun may find more."""
 
@@ -173,8 +184,24 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
         ),
         shape=find_shape(code),
         evidence=_evidence(code, answers, owner_checks),
+        counts_blocks=_counts_blocks(code),
         is_timed_out=exploration.notes.is_timed_out,
     )
+
+
+def _counts_blocks(code: ContractModel) -> bool:
+    """True if the code, or a contract that it calls, may read a block's number."""
+    if code.has_any(_NUMBERS):
+        return True
+    if not code.has_any(_CALLS):
+        return False
+    calls = [effect for _, effect in code.calls() if effect.kind in _CALLS]
+    followed = [
+        is_precompile(address_in(code.dependencies.single_value(effect.words[0])))
+        or (effect.kind == "DELEGATECALL" and code.delegation.is_proxy is True)
+        for effect in calls
+    ]
+    return not (all(followed) and code.functions.is_followed())
 
 
 def unanalysed(stripped: bytes) -> CodeAnalysis:

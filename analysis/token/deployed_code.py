@@ -53,6 +53,8 @@ class DeployedCode(msgspec.Struct, frozen=True, kw_only=True):
     """Slots of the token that hold a proxy's target."""
     has_beacon: bool = False
     """True for a proxy that takes its target from another contract."""
+    counts_blocks: bool = True
+    """False: no code that runs in its calls can read a block's number."""
     is_replaceable: bool | None
     """True for a proxy whose target is in storage or at a beacon, so that the code can be replaced.
 
@@ -105,6 +107,7 @@ async def analyse_deployed_code(
         ),
         conditions=_with_front(own, (behind, *others)),
         powers=_joined_powers(own, (behind, *others)),
+        counts_blocks=any(each.counts_blocks for each in (behind, own, *others)),
         target_slots=own.delegation.slots,
         has_beacon=bool(own.delegation.beacons or own.delegation.beacon_slots),
     )
@@ -127,6 +130,7 @@ def _resolved(
         conditions=behind.conditions,
         cap_rules=behind.cap_rules,
         powers=behind.powers,
+        counts_blocks=behind.counts_blocks or behind.delegation.is_proxy is not False,
         is_replaceable=_is_replaceable(trail),
         evidence=evidence,
         shape=behind.shape,
