@@ -7,6 +7,8 @@ import pytest
 
 from analysis.static.analyse_code import analyse_code
 from assay.demo.compile import compile_runtime
+from tests.harness.cases.cases import load_cases
+from tests.harness.cases.cases_compile import builds_of, runtime_of
 
 pytestmark = pytest.mark.compiler
 
@@ -87,3 +89,11 @@ def test_anything_else_is_none(tmp_path: Path, name: str) -> None:
     found = sources_of(tmp_path, *OTHER[name])
     assert found
     assert "stamp" not in found
+
+
+@pytest.mark.parametrize(("name", "source"), [("VotesByBlock", "stamp"), ("VotesAhead", "storage")])
+def test_a_block_packed_with_votes_is_a_stamp_by_every_compiler(name: str, source: str) -> None:
+    [case] = [each for each in load_cases() if each.name == name]
+    for build in builds_of(case):
+        limits = analyse_code(runtime_of(case, build)).clock_limits
+        assert {limit.source for limit in limits} == {source}, build.name

@@ -34,6 +34,8 @@ PEOPLE: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _ANSWERS: Final = frozenset({"result", "success", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH"})
 _DEEPEST_HASH: Final = 3
 _PAIR: Final = 2
+_LATE: Final = 4_000_000_000
+"""A time, and a block number, long after every mark that a transfer has left."""
 
 _LEAVES: Final = {"CALLER": CALLER, "ORIGIN": ORIGIN, "ADDRESS": THIS, "SLOAD": STORED}
 
@@ -169,7 +171,7 @@ class PredicateAnalyser:
         parameters = parameters_of(entry)
         condition = literal.condition
         found = _Found()
-        compared_with = self._parties_compared(condition, parameters)
+        compared_with = self.parties_compared(condition, parameters)
         for slot, bits in self._sources.reads(condition):
             for place in self._places.of(slot):
                 if is_element(place.root):
@@ -247,7 +249,7 @@ class PredicateAnalyser:
         else:
             found.is_about_allowance = True
 
-    def _parties_compared(self, condition: Value, parameters: ParameterRoles) -> set[str]:
+    def parties_compared(self, condition: Value, parameters: ParameterRoles) -> set[str]:
         """Return the parties of a transfer that a stored value is compared with."""
         found = set()
         for term in self._sources.subexpressions(condition):
@@ -292,6 +294,18 @@ class PredicateAnalyser:
         )
         return None if value is None else bool(value) is reading.literal.holds
 
+    def holds_for_rested_address(self, reading: Predicate) -> bool | None:
+        """True if the literal holds late, for an address whose list entries are all zero.
+
+        Other variables count as one. None: it depends on further values.
+        """
+        value = evaluate(
+            self._sources.single_value(reading.literal.condition),
+            lambda slot: int(not self._is_list(slot)),
+            clock=_LATE,
+        )
+        return None if value is None else bool(value) is reading.literal.holds
+
     def _is_list(self, slot: Value) -> bool:
         return all(
             place.keys and place.root not in self.roles.balances for place in self._places.of(slot)
@@ -312,18 +326,25 @@ class _Found:
         self.is_about_allowance = False
 
 
-def evaluate(word: Value, value_of: Callable[[Value], int | None], depth: int = 24) -> int | None:
+def evaluate(
+    word: Value,
+    value_of: Callable[[Value], int | None],
+    depth: int = 24,
+    *,
+    clock: int | None = None,
+) -> int | None:
     """Evaluate the word with storage values from `value_of`, which maps a slot to its value.
 
-    None: it depends on an unknown value, or is nested deeper than `depth`.
+    `clock`: time and block number. None: it depends on an unknown value, or is nested deeper than
+    `depth`.
     """
-    if isinstance(word, int):
-        return word
-    if depth == 0:
-        return None
+    if isinstance(word, int) or depth == 0:
+        return word if isinstance(word, int) else None
+    if word.operation in CLOCKS:
+        return clock
     if word.operation == "SLOAD":
         return value_of(word.arguments[0])
-    values = [evaluate(each, value_of, depth - 1) for each in word.arguments]
+    values = [evaluate(each, value_of, depth - 1, clock=clock) for each in word.arguments]
     if word.operation in ("AND", "MUL") and 0 in values:
         return 0
     if None in values or word.operation not in FOLDED or not values:

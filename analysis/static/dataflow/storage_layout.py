@@ -5,6 +5,7 @@ two words. A variable is named by its slot expression with the keys left out. A 
 pattern gets the root `UNKNOWN`; a phi slot yields one location for each operand.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -197,55 +198,64 @@ def _packed(slot: Expr) -> StorageLocation:
     return StorageLocation(root=tuple(root), keys=tuple(keys))
 
 
-def written_bits(value: Value, slot: Value) -> int:
+def _same(word: Value) -> Value:
+    return word
+
+
+def written_bits(value: Value, slot: Value, bare: Callable[[Value], Value] = _same) -> int:
     """Return the mask of the bits of `slot` that storing `value` may change.
 
-    An over-approximation: a bit is left out only if it is proved to keep its old value.
+    An over-approximation: a bit is left out only if it is proved to keep its old value. `bare`
+    replaces words that stand for one other word, such as `DependencyAnalysis.single_value`.
     """
-    return MASK & ~_kept(value, slot)
+    return MASK & ~_kept(value, slot, bare)
 
 
-def _kept(word: Value, slot: Value) -> int:
+def _kept(word: Value, slot: Value, bare: Callable[[Value], Value]) -> int:
     """Return the mask of the bits that surely keep their old value."""
+    word = bare(word)
     if not isinstance(word, Expr):
         return 0
     match (word.operation, word.arguments):
         case ("SLOAD", (place,)):
             return MASK if place is slot or place == slot else 0
         case ("AND", (a, b)):
-            return _kept(b, slot) & (a if isinstance(a, int) else _kept(a, slot))
+            return _kept(b, slot, bare) & (a if isinstance(a, int) else _kept(a, slot, bare))
         case ("OR", (a, b)):
-            return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
+            return (_kept(a, slot, bare) & _zeros(b, bare)) | (
+                _kept(b, slot, bare) & _zeros(a, bare)
+            )
         case ("SHL", (int(shift), Expr(operation="SHR", arguments=(back, inner)))) if (
             back == shift and shift < 256  # noqa: PLR2004 - bits of a word
         ):
-            return _kept(inner, slot) & (MASK << shift)
+            return _kept(inner, slot, bare) & (MASK << shift)
     return 0
 
 
-def field_of(word: Value, bits: int) -> Value | None:
+def field_of(word: Value, bits: int, bare: Callable[[Value], Value] = _same) -> Value | None:
     """Return the value of a contiguous bit field of the word, shifted down to bit 0.
 
-    None: the way the word was packed does not determine it.
+    None: the way the word was packed does not determine it. `bare` as in `written_bits`.
     """
+    word = bare(word)
     shift = lowest_bit(bits)
     if isinstance(word, int):
         return (word & bits) >> shift
     found: Value | None = word if not shift else None
     match (word.operation, word.arguments):
         case ("AND", (int(mask), inner)):
-            found = field_of(inner, bits) if mask & bits == bits else None
+            found = field_of(inner, bits, bare) if mask & bits == bits else None
             found = 0 if not mask & bits else found
         case ("OR", (one, other)):
             found = None
             for rest, part in ((one, other), (other, one)):
-                if not bits & ~_zeros(rest):
-                    found = field_of(part, bits)
+                if not bits & ~_zeros(rest, bare):
+                    found = field_of(part, bits, bare)
         case ("SHL", (int(by), inner)):
-            found = field_of(inner, bits >> by) if by <= shift else None
+            found = field_of(inner, bits >> by, bare) if by <= shift else None
         case ("MUL", (int(number), inner)) if is_power_of_two(number):
             by = lowest_bit(number)
-            found = field_of(inner, bits >> by) if by <= shift else None
+            found = field_of(inner, bits >> by, bare) if by <= shift else None
     return found
 
 
@@ -253,20 +263,21 @@ _ONE_BIT: Final = frozenset({"ISZERO", "EQ", "LT", "GT", "SLT", "SGT", "success"
 _ADDRESSES: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS", "COINBASE"})
 
 
-def _zeros(word: Value) -> int:
+def _zeros(word: Value, bare: Callable[[Value], Value] = _same) -> int:
     """Return the mask of the bits that are surely zero."""
+    word = bare(word)
     if isinstance(word, int):
         return MASK & ~word
     zeros = 0
     match (word.operation, word.arguments):
         case ("AND", (a, b)):
-            zeros = _zeros(a) | _zeros(b)
+            zeros = _zeros(a, bare) | _zeros(b, bare)
         case ("OR", (a, b)):
-            zeros = _zeros(a) & _zeros(b)
+            zeros = _zeros(a, bare) & _zeros(b, bare)
         case ("SHL", (int(shift), inner)) if shift < 256:  # noqa: PLR2004 - bits of a word
-            zeros = _shifted(_zeros(inner), shift)
+            zeros = _shifted(_zeros(inner, bare), shift)
         case ("MUL", (int(number), inner)) if is_power_of_two(number):
-            zeros = _shifted(_zeros(inner), number.bit_length() - 1)
+            zeros = _shifted(_zeros(inner, bare), number.bit_length() - 1)
         case (name, _) if name in _ONE_BIT:
             zeros = MASK & ~1
         case (name, _) if name in _ADDRESSES:
@@ -326,6 +337,11 @@ def is_element(root: VariableId) -> bool:
         and root[1][0] == "array"
         and isinstance(root[1][1], int)
     )
+
+
+def is_in_array(root: VariableId) -> bool:
+    """True if the root stands for something in an array, such as that of a mapping's entry."""
+    return isinstance(root, tuple) and (root[0] == "array" or any(map(is_in_array, root[1:])))
 
 
 def is_item(root: VariableId) -> bool:

@@ -245,11 +245,15 @@ class FunctionCfg:
             {node: self._marks[branch.pc, branch.condition] for node, branch in self.branching()}
         )
 
-    def ahead(self, marks_of: Mapping[CfgNode, int]) -> dict[CfgNode, int]:
+    def ahead(
+        self, marks_of: Mapping[CfgNode, int], hidden_by: Mapping[CfgNode, int] | None = None
+    ) -> dict[CfgNode, int]:
         """Return the union of the marks of each node that can succeed and of all it can reach.
 
-        Marks are bit sets. Backward data flow, iterated to the fixpoint.
+        Marks are bit sets. `hidden_by`: marks that are not seen through a node. Backward data flow,
+        iterated to the fixpoint.
         """
+        hidden = hidden_by or {}
         ahead = dict.fromkeys(self.can_succeed, 0)
         ahead.update(marks_of)
         is_settled = False
@@ -257,12 +261,33 @@ class FunctionCfg:
             is_settled = True
             for node in self.last_first:
                 before = marks = ahead[node]
+                seen = ~hidden.get(node, 0)
                 for after in node.successors():
-                    marks |= ahead.get(after, 0)
+                    marks |= ahead.get(after, 0) & seen
                 if marks != before:
                     ahead[node] = marks
                     is_settled = False
         return ahead
+
+    def choices(
+        self, marks_of: Mapping[CfgNode, int], hidden_by: Mapping[CfgNode, int]
+    ) -> Iterator[tuple[BranchCondition, int, int]]:
+        """Yield the decisions as true literals, with the marks ahead of their true and false sides.
+
+        See `ahead`.
+        """
+        ahead = self.ahead(marks_of, hidden_by)
+        for _, branch in self._decisions:
+            one, other = ahead[branch.if_true], ahead[branch.if_false]
+            yield _literal(branch, holds=True), one, other
+
+    def merges(self) -> Iterator[tuple[CfgNode, Expr, Value]]:
+        """Yield the phis of this function, each with a node and its operand on the edge from
+        there."""
+        for node in self.nodes:
+            if node in self.can_succeed and node.phi is not None:
+                for phi, operand in node.phi.operands():
+                    yield node, phi, operand
 
     @cached_property
     def last_first(self) -> tuple[CfgNode, ...]:

@@ -1,15 +1,21 @@
 """Cooldowns: guards of transfers that make an address wait after its own last transfer.
 
-Recognised by a comparison of the clock with a per-address variable that transfers write.
+Recognised by a comparison of the clock with a per-address variable that transfers write, in the
+guard itself or on the way to it.
 """
 
 from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
+from analysis.static.dataflow.storage_layout import is_in_array
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.guard import Guard
-from analysis.static.token_model.guards.transfer_guards import trading_caps
+from analysis.static.token_model.guards.transfer_guards import (
+    is_funds_check,
+    is_zero_test,
+    trading_caps,
+)
 from analysis.static.token_model.memoize import cached_on_model
 
 
@@ -35,20 +41,33 @@ def _stamps(code: ContractModel, reading: Predicate) -> frozenset[Variable]:
 
 
 def stamps_before(code: ContractModel, guard: Guard) -> frozenset[Variable]:
-    """Return such variables in the context of a guard whose test is a list of exempt addresses."""
+    """Return such variables in the context of a guard whose test is an exemption: a list, a switch
+    or an amount that matters only to those that have transferred lately."""
     test = guard.test
-    is_exemption = (
-        code.storage.predicates.holds_for_unlisted_address(test)
-        and bool(test.lists)
-        and not any(
-            write.entry in MOVERS
-            for variable, _ in test.lists
-            for write in code.writes.to(variable)
-        )
+    holds = code.storage.predicates.holds_for_unlisted_address(test)
+    if holds and test.lists and not _are_left_by_transfers(code, test):
+        return frozenset(each for reading in guard.context for each in _stamps(code, reading))
+    is_other = (
+        (test.lists and holds is False)
+        or (test.depends_on_time or test.has_answer)
+        or (is_funds_check(test) or is_zero_test(test))
+        or not (test.reads_storage or test.has_amount)
     )
-    if not is_exemption:
+    if is_other:
         return frozenset()
-    return frozenset(each for reading in guard.context for each in _stamps(code, reading))
+    return frozenset(
+        each
+        for reading in guard.context
+        if code.storage.predicates.holds_for_rested_address(reading) is False
+        for each in _stamps(code, reading)
+        if not is_in_array(each[0])  # as in checkpoints and schedules of many dates
+    )
+
+
+def _are_left_by_transfers(code: ContractModel, reading: Predicate) -> bool:
+    return any(
+        write.entry in MOVERS for variable, _ in reading.lists for write in code.writes.to(variable)
+    )
 
 
 def _windows(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:

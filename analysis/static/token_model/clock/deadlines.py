@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_layout import field_of
+from analysis.static.dataflow.storage_layout import field_of, written_bits
 from analysis.static.evm.expressions import Expr, Value, is_bit_run, is_power_of_two
 from analysis.static.token_model.clock.clock_comparisons import ClockComparison, clock_comparisons
 from analysis.static.token_model.clock.clock_limits import ClockKind, ClockLimit
@@ -40,13 +40,17 @@ def _is_past(code: ContractModel, word: Value, clock: str) -> bool:
 
 def _holds(code: ContractModel, variable: Variable, clock: str) -> bool:
     root, bits = variable
+    bare = code.dependencies.single_value
     writes = list(code.writes.to(variable))
     inside = [write for write in code.writes.inside if write.place.root == root]
-    return bool(writes) and all(
-        _clock(field_of(value, bits)) == clock
+    values = {
+        (write.slot, value)
         for write in (*writes, *inside)
         for value in code.dependencies.phi_values(write.value)
-    )
+    }
+    # What a store to another field of the slot puts back was the clock of an earlier call.
+    stored = [value for slot, value in values if written_bits(value, slot, bare) & bits]
+    return bool(stored) and all(_clock(field_of(value, bits, bare)) == clock for value in stored)
 
 
 def _clock(word: Value | None) -> str | None:

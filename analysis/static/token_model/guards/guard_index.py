@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Final
 
 from analysis.static.dataflow.compiler_checks import CompilerChecks
-from analysis.static.dataflow.dependencies import DependencyAnalysis
+from analysis.static.dataflow.dependencies import Atoms, DependencyAnalysis
+from analysis.static.dataflow.merged_choices import choosing_branches
 from analysis.static.dataflow.panics import panics
 from analysis.static.dataflow.predicates import Predicate
 from analysis.static.evm.cfg import FunctionId
@@ -44,13 +45,17 @@ class GuardIndex:
         self._storage = storage
         self._cut = cut
         self._guards: dict[FunctionId, list[Guard]] = {}
+        self._flags: dict[FunctionId, list[Guard]] = {}
+        """Guards of which the condition shows nothing: a constant on all paths."""
         self.checks = CompilerChecks(pool, dependencies)
         """Recogniser of conditions that a compiler or SafeMath adds."""
 
     def of(self, entry: FunctionId) -> list[Guard]:
         """Return the guards of a function."""
         if entry not in self._guards:
-            self._guards[entry] = list(self._find(entry))
+            found = list(self._find(entry))
+            self._flags[entry] = [each for each in found if not self._atoms(each)]
+            self._guards[entry] = [each for each in found if self._atoms(each)]
         return self._guards[entry]
 
     def of_moves(self) -> Iterator[Guard]:
@@ -59,6 +64,15 @@ class GuardIndex:
         for entry in MOVERS:
             if entry not in self._cut:
                 yield from self.of(entry)
+
+    def flags_of_moves(self) -> Iterator[tuple[Guard, tuple[Predicate, ...]]]:
+        """Yield those that test a flag, a constant on some paths, with the branches that choose
+        it."""
+        for entry in MOVERS:
+            if entry not in self._cut:
+                for guard in (*self.of(entry), *self._flags[entry]):
+                    if self._tests_flag(guard):
+                        yield guard, self._choices(guard)
 
     def decisions(self, entry: FunctionId) -> Iterator[BranchCondition]:
         """Yield the branches of which both sides can succeed."""
@@ -116,6 +130,29 @@ class GuardIndex:
             if not any(each.literal.contradicts(test) for each in context):
                 yield Guard(refusal=refusal, test=reading, context=context)
 
+    def _atoms(self, guard: Guard) -> Atoms:
+        return self._dependencies.sources(guard.refusal.test.condition)
+
+    def _tests_flag(self, guard: Guard) -> bool:
+        test = guard.test
+        terms = self._dependencies.subexpressions(test.literal.condition)
+        return not (test.reads_storage or test.has_amount or test.balances_of) and any(
+            isinstance(meaning, int)
+            for term in terms
+            if term.operation == "phi"
+            for meaning in self._dependencies.phi_values(term)
+        )
+
+    def _choices(self, guard: Guard) -> tuple[Predicate, ...]:
+        flow = self._functions.cfg(guard.refusal.entry)
+        condition = guard.refusal.test.condition
+        literals = choosing_branches(flow, self._dependencies, [condition])
+        return tuple(
+            self._storage.predicates.read(literal, flow.entry)
+            for literal in literals
+            if not self.is_check(literal.pc, literal.condition)
+        )
+
     def _refusals(self, entry: FunctionId) -> list[RevertBranch]:
         flow, storage = self._functions.cfg(entry), self._storage
         refusals = list(flow.revert_branches())
@@ -133,4 +170,4 @@ class GuardIndex:
     def _is_about_call(self, condition: Expr) -> bool:
         """True if only the form of the call decides: selector, calldata size, call value."""
         atoms = self._dependencies.sources(condition)
-        return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
+        return bool(atoms) and all(atom.operation in _SELECTOR_LEAVES for atom in atoms)

@@ -3,11 +3,18 @@
 Classifies the guards of `transfer` and `transferFrom` that are neither caps nor funds checks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
+from analysis.static.dataflow.predicates import (
+    ERC20_PARAMETERS,
+    FROM,
+    PEOPLE,
+    Predicate,
+    Variable,
+)
 from analysis.static.dataflow.storage_layout import VariableId, is_element
+from analysis.static.evm.function_cfg import BranchCondition
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
 from analysis.static.token_model.clock.cooldowns import cooldowns, stamps_before
@@ -52,6 +59,8 @@ def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             continue
         if not (test.globals or test.addresses) and _refuses_only_some(code, test):
             continue
+        if _locks_one_sender(code, guard):
+            continue
         addresses = frozenset(each for reading in guard.all() for each in reading.addresses)
         variables = test.globals
         if not variables and (test.lists or test.addresses):
@@ -67,6 +76,35 @@ def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         )
         if variables:
             yield guard, variables
+
+
+def _locks_one_sender(code: ContractModel, guard: Guard) -> bool:
+    """True if it refuses, until a time, only what one stored address sends."""
+    [senders] = _senders(code)
+    return any(reading.depends_on_time for reading in guard.all()) and any(
+        reading.addresses
+        and reading.addresses <= senders
+        and not (reading.globals or reading.lists)
+        and _refuses_only_some(code, reading)
+        for reading in guard.all()
+    )
+
+
+@cached_on_model
+def _senders(code: ContractModel) -> Iterator[frozenset[Variable]]:
+    """Yield the stored addresses that transfers compare with senders only. One that is compared
+    with recipients as well may be a pool, so that all buys stop with it."""
+    senders: set[Variable] = set()
+    others: set[Variable] = set()
+    for entry in MOVERS:
+        for branch in code.functions.cfg(entry).branches():
+            literal = BranchCondition(pc=branch.pc, condition=branch.condition, holds=True)
+            reading = code.storage.predicates.read(literal, entry)
+            parties = code.storage.predicates.parties_compared(
+                branch.condition, ERC20_PARAMETERS[entry]
+            )
+            (senders if parties == {FROM} else others).update(reading.addresses)
+    yield frozenset(senders - others)
 
 
 def _is_in_array(reading: Predicate) -> bool:
@@ -110,14 +148,22 @@ def lists(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         if guard in waiting and not test.depends_on_time:
             continue
         readings = [test, *(() if guard in waiting else _exemptions(code, guard))]
-        variables = frozenset(
-            variable
-            for reading in readings
-            for variable, party in reading.lists
-            if party in PEOPLE and _is_list(code, variable, reading)
-        )
+        variables = _listed(code, readings)
         if variables:
             yield guard, variables
+    for guard, choices in code.guards.flags_of_moves():
+        variables = _listed(code, choices)
+        if variables:
+            yield guard, variables
+
+
+def _listed(code: ContractModel, readings: Iterable[Predicate]) -> frozenset[Variable]:
+    return frozenset(
+        variable
+        for reading in readings
+        for variable, party in reading.lists
+        if party in PEOPLE and _is_list(code, variable, reading)
+    )
 
 
 def _exemptions(code: ContractModel, guard: Guard) -> Iterator[Predicate]:

@@ -224,6 +224,9 @@ def storage_guards(code: ContractModel, entry: int) -> Iterator[Guard]:
         )
         if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
             yield guard
+    for guard, choices in code.guards.flags_of_moves():
+        if guard.refusal.entry == entry and any(each.reads_storage for each in choices):
+            yield guard
 
 
 def is_zero_test(reading: Predicate) -> bool:

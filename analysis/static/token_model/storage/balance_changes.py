@@ -6,11 +6,12 @@ credit below the sender's debit, or a debit above the credit. Bounds: 12 phi ope
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
+from analysis.static.dataflow.merged_choices import choosing_branches
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, TO, Variable
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value
@@ -129,7 +130,15 @@ def taxes(code: ContractModel) -> Iterator[Tax]:
     for write, _, forms in taken:
         store = (write.pc, write.slot, write.value)
         stored.setdefault(write.entry, {}).setdefault(store, set()).update(forms)
-    switches = {entry: _switches(code, entry, stores) for entry, stores in stored.items()}
+    words: dict[FunctionId, dict[Value, None]] = {}
+    for write, by, _ in taken:
+        words.setdefault(write.entry, {}).update(
+            {write.value: None} | {word: None for word, _ in by}
+        )
+    switches = {
+        entry: _switches(code, entry, stores) | set(_choosing(code, entry, words[entry]))
+        for entry, stores in stored.items()
+    }
     for write, by, forms in taken:
         is_known = write in credits and _ANY not in forms
         yield Tax(
@@ -280,6 +289,14 @@ def _switches(
         if decides
         for variable in _settable(code, entry, literal)
     }
+
+
+def _choosing(code: ContractModel, entry: FunctionId, words: Iterable[Value]) -> Iterator[Variable]:
+    """Yield variables that choose one of several taxes or rates before paths were merged, and that
+    transfers do not set."""
+    flow = code.functions.cfg(entry)
+    for literal in choosing_branches(flow, code.dependencies, words, is_strict=True):
+        yield from _settable(code, entry, literal)
 
 
 def _settable(code: ContractModel, entry: FunctionId, literal: BranchCondition) -> set[Variable]:
