@@ -425,18 +425,15 @@ def combine_pool_trades(
         return TradeResult(buy=bought.outcome, sell=sold.outcome)
     tax = sold.outcome.tax if isinstance(sold.outcome, Passed) else None
     is_heavy = tax is not None and tax >= HEAVY_TAX_PCT
-    rises = [each.tax_rises for each in (found.later, found.crowd) if each is not None]
+    seen = [each.tax_rises for each in (found.later, found.crowd) if each is not None]
+    rises = True if conditions.tax_rises else either(*seen) if seen else None
     later = found.later.is_blocked if found.later else None
     after = found.crowd.is_blocked if found.crowd else None
     return TradeResult(
         buy=bought.outcome,
         sell=sold.outcome,
         sell_blocked_later=True if conditions.blocked_later else later,
-        sell_tax_rises=None
-        if is_heavy
-        else either(*rises, conditions.tax_rises)
-        if rises
-        else None,
+        sell_tax_rises=None if is_heavy else rises,
         sell_depends_on_size=sold.depends_on_size,
         sell_depends_on_conditions=None if is_heavy else conditions.depends_on_conditions,
         sell_blocked_after_others=True if conditions.blocked_after_others else after,

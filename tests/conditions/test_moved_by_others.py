@@ -53,6 +53,11 @@ def sell_often(chain: Chain, token: ZooToken, _trader: Address) -> None:
         chain.sell(token, seller, 10**12)
 
 
+def buy_half(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    coins_raw = chain.balance(token.pool.quote, token.pool.address)
+    assert chain.buy(token, chain.fresh_account(), coins_raw).success
+
+
 def send_odd(chain: Chain, token: ZooToken, trader: Address) -> None:
     more = (0xDEAD - chain.balance(token.address, trader)) % 2**16
     assert chain.transfer(token.address, token.owner, trader, more).success
@@ -67,6 +72,7 @@ ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("NoWalletCodeToken", "WalletCodeToken", delegate, "condition"),
     ("NarrowCountToken", "WideCountToken", sell_often, "crowd"),
     ("RisingTaxToken", "FallingTaxToken", sell_often, "tax"),
+    ("PriceTaxToken", "PriceFeeToken", buy_half, "tax"),
     ("OddBalanceToken", "WideCountToken", send_odd, "untested"),
     ("HalfShownToken", "NamedFeeToken", name_pool, "disguise"),
     ("SaysNoToken", "NamedFeeToken", name_pool, "disguise"),
@@ -109,6 +115,22 @@ async def test_a_trap_is_reported_before_it_shuts(
     token = place(chain, trap, knows_pair=True)
     assert sign in signs_of(await judge(context, token.address))
     assert is_harmed(chain, token, act)
+
+
+async def test_a_heavy_tax_refuses_no_sale_after_others(
+    chain: Chain, context: ChainContext
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, "HighTaxToken", knows_pair=True)
+    report = await judge(context, token.address)
+    [pool] = report.pools or ()
+    assert pool.sell == "passed"
+    assert pool.sell_tax == pytest.approx(61, abs=0.1)
+    assert report.scan.sell_blocked_after_others is False
+    trader = chain.fresh_account()
+    assert chain.buy(token, trader).success
+    buy_half(chain, token, trader)
+    assert chain.sell(token, trader).success
 
 
 @pytest.mark.parametrize("contract", ["NamedPoolToken", "HalfShownToken"])

@@ -258,16 +258,12 @@ def read_results(
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
     real = [each for each in harmful if _is_ordinary(written.setup, each.what_if)]
     later = [each for each in real if each.what_if.input in _LATER]
-    counted = [each for each in real if each.what_if.is_counted]
+    after_others = [each for each in real if _follows_others(each.what_if)]
     return ConditionFindings(
         untested=bool(untested) or not is_complete or len(real) < len(harmful),
         blocked_later=any(not isinstance(each.sale, Passed) for each in later),
-        tax_rises=any(isinstance(each.sale, Passed) for each in (*later, *counted)),
-        blocked_after_others=any(
-            each.what_if.input == "price" or not isinstance(each.sale, Passed)
-            for each in real
-            if _follows_others(each.what_if)
-        ),
+        tax_rises=any(isinstance(each.sale, Passed) for each in (*later, *after_others)),
+        blocked_after_others=any(not isinstance(each.sale, Passed) for each in after_others),
         depends_on_conditions=_depends_on_conditions(written, real, not_simulated),
         names_harm=_harm_of_names(worse_names, not_simulated),
         evidence=_evidence(

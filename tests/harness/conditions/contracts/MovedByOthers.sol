@@ -114,6 +114,55 @@ contract ReserveReaderToken is Traded {
     }
 }
 
+/// Sales pay a fee, and nearly all once others have bought half of what the pool had.
+abstract contract PricedFeeToken is Traded {
+    uint256 public immutable usual;
+    uint256 public immutable later;
+
+    constructor(uint256 usual_, uint256 later_) {
+        usual = usual_;
+        later = later_;
+    }
+
+    function _isLow() private view returns (bool) {
+        (uint112 one, uint112 other,) = IPair(pair).getReserves();
+        uint256 left = IPair(pair).token0() == address(this) ? one : other;
+        return left < totalSupply / 2;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = to == pair && from != owner ? (amount * (_isLow() ? later : usual)) / 100 : 0;
+        if (fee > 0) _move(from, address(0xdEaD), fee);
+        _move(from, to, amount - fee);
+    }
+}
+
+contract PriceTaxToken is PricedFeeToken {
+    constructor(string memory n, string memory s, address p)
+        Erc20(n, s)
+        Traded(p)
+        PricedFeeToken(2, 95)
+    {}
+}
+
+/// High from the start, and no higher for what others do.
+contract HighTaxToken is PricedFeeToken {
+    constructor(string memory n, string memory s, address p)
+        Erc20(n, s)
+        Traded(p)
+        PricedFeeToken(61, 60)
+    {}
+}
+
+/// Honest: the fee falls with the pool.
+contract PriceFeeToken is PricedFeeToken {
+    constructor(string memory n, string memory s, address p)
+        Erc20(n, s)
+        Traded(p)
+        PricedFeeToken(2, 1)
+    {}
+}
+
 /// Coins of the pool that anybody sends to the token stop all sales.
 contract DustSwitchToken is Traded {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
