@@ -26,6 +26,8 @@ class ExitPart(msgspec.Struct, frozen=True, kw_only=True):
     """Percent. None: the amounts do not show it."""
     depth_share: float | None
     """Part of the pool's quote side that left it, 0 to 1. None: not known."""
+    loss_pct: float | None = None
+    """Percent; see `Passed.loss`."""
 
 
 class ExitLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +120,7 @@ def _part(leg: LegOutcome, sold: PoolSales) -> ExitPart:
         proceeds_usd=sold.quote_price.value_usd(got),
         tax_pct=leg.outcome.tax if isinstance(leg.outcome, Passed) else None,
         depth_share=(leg.paid_out_raw or 0) / sold.quote_reserve_raw if is_known else None,
+        loss_pct=leg.outcome.loss if isinstance(leg.outcome, Passed) else None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.exit_quote import RequestedSize, quote_exit
 from assay.demo.layout import ZooToken
 from core.evm.primitives import Address
 from core.report.report import Report
@@ -131,6 +132,32 @@ async def test_a_heavy_tax_refuses_no_sale_after_others(
     assert chain.buy(token, trader).success
     buy_half(chain, token, trader)
     assert chain.sell(token, trader).success
+
+
+async def test_fees_sold_within_a_sale_are_a_loss_and_no_tax(
+    chain: Chain, context: ChainContext
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, "SellsItsFeesToken", knows_pair=True)
+    report = await judge(context, token.address)
+    quote = await quote_exit(context, token.address, report, RequestedSize())
+    [part] = quote.lines[0].parts
+    assert part.loss_pct is None
+    collected_raw = chain.balance(token.address, token.owner) // 2
+    assert chain.transfer(token.address, token.owner, token.address, collected_raw).success
+    report = await judge(context, token.address)
+    [pool] = report.pools or ()
+    assert pool.sell == "passed"
+    assert pool.sell_tax == 0
+    assert any('"loss":2.' in row.body for row in report.evidence)
+    quote = await quote_exit(context, token.address, report, RequestedSize())
+    [part] = quote.lines[0].parts
+    assert part.tax_pct == 0
+    assert part.loss_pct == pytest.approx(2.4, abs=0.2)
+    seller = chain.fresh_account()
+    assert chain.transfer(token.address, token.owner, seller, part.amount_raw).success
+    sold = chain.sell(token, seller, part.amount_raw)
+    assert sold.other_after - sold.other_before == part.proceeds_raw
 
 
 @pytest.mark.parametrize("contract", ["NamedPoolToken", "HalfShownToken"])

@@ -32,6 +32,8 @@ HEAVY_TAX_PCT: Final = 50.0
 _LEAST_AMOUNT_RAW: Final = 1_000
 """Smallest units. Below it, rounding takes shares that look like a tax, or all."""
 
+_LEAST_LOSS_PCT: Final = 1.0
+
 _FEE_OR_TAX: Final = 0.5
 """Share of the input from which a pool's fee counts as tax."""
 
@@ -79,7 +81,10 @@ def read_sale(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> 
     if not sell.ok or moved is None:
         return _not_traded(sell)
     tax = _sale_tax(setup, result, steps, moved)
-    return Passed(tax=None if tax is None else _with_approval(result, steps, tax))
+    return Passed(
+        tax=None if tax is None else _with_approval(result, steps, tax),
+        loss=_price_loss(result, steps, moved),
+    )
 
 
 def _with_approval(result: SimulationResult, steps: SaleSteps, tax: float) -> float:
@@ -182,6 +187,20 @@ def _quote_loss(
         return None
     worth = int.from_bytes(expected.data[-32:], "big")  # the last of the router's amounts
     return percent(worth - got, worth) if got < worth * share / 2 else None
+
+
+def _price_loss(result: SimulationResult, steps: SaleSteps, moved: Moved) -> float | None:
+    """Return the percent by which the pool paid less than it quoted for what it received.
+
+    A smaller amount gets a better price than quoted, so that the percentage is no less than this.
+    None: no quote, below one percent, or half and more, which counts as tax.
+    """
+    expected = None if steps.expected is None else result[steps.expected]
+    if expected is None or not expected.ok:
+        return None
+    quoted = int.from_bytes(expected.data[-32:], "big") * moved.received // steps.order.amount
+    loss = percent(quoted - moved.sent, quoted) if quoted > _LEAST_AMOUNT_RAW else 0.0
+    return round(loss, 4) if _LEAST_LOSS_PCT <= loss < HEAVY_TAX_PCT else None
 
 
 def _not_traded(swap: SimResult) -> Outcome:

@@ -28,6 +28,9 @@ class ExitPool(Shape, frozen=True, kw_only=True):
     """The same in USD."""
     tax_pct: float | None
     """Percent that the token takes here. None: the amounts do not show it."""
+    loss_pct: float | None
+    """Percent below the pool's own quote that no tax explains: tokens that sell their fees within
+    a sale lower its price. Part of the price impact. None: below one percent, or not known."""
     depth_share: float | None
     """Part of the pool's other side that leaves it, 0 to 1. None: not known."""
 
@@ -163,5 +166,6 @@ def _pool(part: ExitPart, decimals: int) -> ExitPool:
         proceeds_raw=str(part.proceeds_raw),
         proceeds_usd=part.proceeds_usd,
         tax_pct=part.tax_pct,
+        loss_pct=part.loss_pct,
         depth_share=part.depth_share,
     )

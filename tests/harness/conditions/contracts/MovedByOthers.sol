@@ -10,6 +10,7 @@ interface ICoin {
 }
 
 interface IPair is ICoin {
+    function swap(uint256, uint256, address, bytes calldata) external;
     function allowance(address, address) external view returns (uint256);
     function token0() external view returns (address);
     function token1() external view returns (address);
@@ -161,6 +162,26 @@ contract PriceFeeToken is PricedFeeToken {
         Traded(p)
         PricedFeeToken(2, 1)
     {}
+}
+
+/// Sells a hundredth of the supply into the pool within each sale, while it has some.
+contract SellsItsFeesToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _sell(uint256 amount) private {
+        (uint256 here, uint256 there,) = IPair(pair).getReserves();
+        bool isFirst = IPair(pair).token0() == address(this);
+        if (!isFirst) (here, there) = (there, here);
+        _move(address(this), pair, amount);
+        uint256 out = (amount * 997 * there) / (here * 1000 + amount * 997);
+        IPair(pair).swap(isFirst ? 0 : out, isFirst ? out : 0, owner, "");
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 part = totalSupply / 100;
+        if (to == pair && from != owner && _balances[address(this)] >= part) _sell(part);
+        _move(from, to, amount);
+    }
 }
 
 /// Coins of the pool that anybody sends to the token stop all sales.
