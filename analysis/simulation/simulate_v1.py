@@ -33,8 +33,10 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     tax: float | None
     """Percent. None: it succeeded, but the amounts do not show a tax."""
     loss: float | None = None
-    """Percent of the pool's quote that a sale did not bring although no tax took it, as where the
-    token sells its own fees first. None: below one percent, or not known."""
+    """Percent of the pool's quote that a sale did not bring, and no tax explains.
+
+    A token that sells its own fees first lowers the price. None: below one percent, or not known.
+    """
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
