@@ -46,6 +46,8 @@ def chain_state(chain: Chain, status: FollowStatus | None, *, now_s: float) -> C
 
 
 def _why_not(chain: Chain, status: FollowStatus, *, now_s: float) -> str:
+    if status.is_on_wrong_chain:
+        return "the node serves another chain"
     if not is_fresh(status, now_s=now_s):
         return "the tip has not moved for a while"
     still_after_s = max(_STILL_AFTER_S, _STILL_AFTER_BLOCKS * chain.block_time_s)
@@ -56,8 +58,10 @@ def _why_not(chain: Chain, status: FollowStatus, *, now_s: float) -> str:
 
 
 def store_state(store: Store, ledger: Ledger) -> StoreState:
-    """Check that store and ledger can be read and that the disk has room. Blocks."""
+    """Check that store and ledger are there and can be read, and that the disk has room. Blocks."""
     try:
+        store.check_present()
+        ledger.check_present()
         read_checkpoint(
             store, chain_id=0, stream=FOLLOW
         )  # any chain does: the query need only succeed

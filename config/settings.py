@@ -163,7 +163,7 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             "Seconds after which logs of blocks at the head are read a second time, as some "
             "nodes index them late; 0: never"
         ),
-    ] = 60.0
+    ] = 20.0
     initial_log_range: Annotated[
         Positive,
         Setting(

@@ -291,10 +291,13 @@ async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> Tok
 
 
 def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str | None:
-    """Return the absolute address of the share card, which Open Graph requires. None: there are no
-    cards."""
+    """Return the address of the share card. None: there are no cards.
+
+    Absolute, as Open Graph requires, only with a configured public address: caches keep the page,
+    and a caller chooses the Host of its request.
+    """
     if why_no_cards() is not None:
         return None
     deps: ApiDeps = request.app.state.deps
-    origin = deps.oidc.public_url if deps.oidc else str(request.base_url)
-    return f"{origin.rstrip('/')}/t/{token.chain.slug}/{token.address}/card.png"
+    origin = deps.oidc.public_url if deps.oidc else ""
+    return f"{origin}/t/{token.chain.slug}/{token.address}/card.png"

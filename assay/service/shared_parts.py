@@ -20,7 +20,7 @@ from config.facts.chain import Chain
 from config.facts.load_chains import choose_enabled, load_chains
 from config.job_check import JobLimits
 from config.settings import Settings
-from config.store_address import PostgresAddress, StoreAddress
+from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import ConfigError, UpstreamError
 from core.report.verdict import FindVerdict
 from core.rpc.client import RpcClient
@@ -33,6 +33,7 @@ from sql.engine.fleet_database import open_registry
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.jobs.configured_jobs import job_limits, store_configured_jobs
+from sql.lake.lake_files import SAMPLE, check_lake_files
 
 if TYPE_CHECKING:
     from sql.engine.postgres.chain_registry import ChainRegistry
@@ -87,10 +88,14 @@ async def open_parts(
     chains = load_chains(settings.overlay)
     limits = job_limits(settings.jobs, chains)
     store = stack.enter_context(closing(Store.open(settings.store)))
+    if isinstance(settings.store, FileAddress):
+        files = StoreFiles(prefix=settings.store.path)
+        await asyncio.to_thread(check_lake_files, files, sample=SAMPLE)
     await asyncio.to_thread(check_opens, settings.store)
     write_quote_tokens(store, chains)
     store_configured_jobs(store, settings, limits, now_s=time.time())
     ledger = stack.enter_context(closing(Ledger.of_store(settings.store)))
+    ledger.tie_to(store)
     registry = None
     if isinstance(settings.store, PostgresAddress):
         registry = stack.enter_context(open_registry(settings.store))

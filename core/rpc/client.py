@@ -48,6 +48,8 @@ _MOST_BARRED_S = 30.0
 _LACK_COST_S = 0.3
 """Longest wait for an endpoint that supports all methods of a request, before one that lacks some
 is used."""
+_LONG_WAIT_S = 5.0
+"""Demanded wait from which on it is logged."""
 _LOOK_S = 3.0
 """Longest wait for the head of one endpoint, when all are looked at."""
 _CHAIN_ID = RpcRequest("eth_chainId")
@@ -182,12 +184,11 @@ class RpcClient:
     async def fetch_best_head(self) -> Header:
         """Return the newest header of all endpoints, and prefer those that are level with it.
 
-        Only heads count that their endpoint also returns by number. Raises UpstreamError.
+        Only heads count that their endpoint also returns by number. Checks all chain ids again.
+        Raises UpstreamError, WrongChainError if every endpoint serves another chain.
         """
         now_s = self._clock.now_s()
         endpoints = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
-        if len(endpoints) < 2:  # noqa: PLR2004 - nothing to compare
-            return await self.fetch_head_header()
         found = await asyncio.gather(*(self._fetch_head_of(one) for one in endpoints))
         heads = [head for head in found if head is not None]
         if not heads:
@@ -280,6 +281,7 @@ class RpcClient:
             return None
         try:
             async with asyncio.timeout(_LOOK_S):
+                await self._verify(endpoint)
                 head = await self._fetch_block_of(endpoint, LATEST)
                 again = head and await self._fetch_block_of(endpoint, header_request(head.number))
         except TimeoutError:
@@ -359,7 +361,11 @@ class RpcClient:
 
     def _penalise(self, endpoint: Endpoint, error: UpstreamError) -> None:
         now_s = self._clock.now_s()
+        waited_s = endpoint.wait_s(now_s=now_s)
         endpoint.health.note_failure(error, now_s=now_s)
+        wait_s = endpoint.wait_s(now_s=now_s)
+        if wait_s >= _LONG_WAIT_S > waited_s:
+            _log.warning("endpoint demands a wait", endpoint=endpoint.service, wait_s=wait_s)
         if isinstance(error, WrongChainError):
             endpoint.mark_wrong(error.got, now_s=now_s)
             _log.error("endpoint excluded", endpoint=endpoint.service, reason=error.reason)

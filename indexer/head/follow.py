@@ -96,19 +96,20 @@ class _Watch:
         if self._failures:
             self._log.info("following resumed", tip=tip and tip.number)
         self._failures = 0
-        self._change(tip=tip, updated_at_s=time.time(), last_error=None)
+        self._change(tip=tip, updated_at_s=time.time(), last_error=None, is_on_wrong_chain=False)
 
     def note_failure(self, error: Exception) -> float:
         """Record a failure and return the seconds to pause."""
         reason = str(error)
         self._failures += 1
         is_new = reason != self._status.last_error
-        self._change(last_error=reason)
+        is_on_wrong_chain = isinstance(error, WrongChainError)
+        self._change(last_error=reason, is_on_wrong_chain=is_on_wrong_chain)
         if is_new:
             # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
                 self._log.error("following paused, retrying", reason=reason)
-        if isinstance(error, WrongChainError):
+        if is_on_wrong_chain:
             return _WRONG_CHAIN_PAUSE_S
         return backoff_s(self._failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
 

@@ -35,6 +35,8 @@ class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
     updated_at_s: float = 0.0
     """Unix seconds of the last time the tip was level with the head, or came closer to it."""
     totals: FollowTotals = FollowTotals()
+    is_on_wrong_chain: bool = False
+    """True while every endpoint that answers serves another chain."""
     last_error: str | None = None
     """Current error, in words. None: there is none."""
 

@@ -14,6 +14,9 @@ from sql.engine.database import Database, Transaction
 from sql.engine.database_layout import DatabaseLayout
 from sql.engine.fleet_database import connect
 from sql.engine.sqlite_file import FileLayout, SqliteFile
+from sql.engine.store import FileStore, Store
+from sql.engine.store_files import StoreFiles
+from sql.engine.store_marks import tie_files
 from sql.engine.table_rows import KeyRow
 
 _HERE = Path(__file__).parent
@@ -151,6 +154,25 @@ class Ledger:
         if isinstance(address, FileAddress):
             return cls.open(address.ledger)
         return cls(connect(address, LEDGER, is_awaited=True))
+
+    def tie_to(self, store: Store) -> None:
+        """Check that store and ledger are those of one store in files, and mark them.
+
+        Nothing is done for a store in a database. Raises StoreError.
+        """
+        if isinstance(store, FileStore) and isinstance(self._database, SqliteFile):
+            tie_files(
+                store.file,
+                self._database,
+                StoreFiles(prefix=store.path),
+                store_id=store.read_id(),
+                has_keys=bool(self.list_keys()),
+            )
+
+    def check_present(self) -> None:
+        """Check that the ledger's file is still in its place. Raises StoreError."""
+        if isinstance(self._database, SqliteFile):
+            self._database.check_present()
 
     def close(self) -> None:
         """Close the file, or the connections."""

@@ -22,7 +22,9 @@ from sql.backup.manifest import (
 )
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.engine.store_files import StoreFiles
+from sql.engine.store_marks import check_files_are_there
 from sql.lake.find_place import place_of, without_compaction
+from sql.lake.lake_files import check_lake_files
 
 COMPACTION_WITHIN_S = 600.0
 """Seconds to wait for a round of compaction."""
@@ -43,10 +45,12 @@ def make_backup(
     """Copy a store to a new folder; the folder appears once the back-up is complete.
 
     Parquet files, which never change, are linked if the folder is on the same file system.
-    `within_s`: seconds to wait for a running compaction. Raises StoreError.
+    `within_s`: seconds to wait for a running compaction. Raises StoreError, also for a store that
+    lacks a file or has a damaged one.
     """
     if not files.serving.exists():
         raise StoreError(path=str(files.serving), reason="there is no such store")
+    check_files_are_there(files, ledger)
     with unfinished_folder(into) as unfinished:
         with without_compaction(files, within_s=within_s):
             _copy_all(files, ledger, unfinished, progress)
@@ -60,6 +64,7 @@ def _copy_all(files: StoreFiles, ledger: Path, into: Path, progress: Progress) -
     with place_of(files).alone():
         if files.lake.exists():
             copy_sqlite(files.lake, into / LAKE, progress=_named(progress, "lake's catalogue"))
+            check_lake_files(files)
             parquet = sorted(files.lake_data.rglob("*.parquet"))
         copy_sqlite(files.serving, into / SERVING, progress=_named(progress, "serving state"))
     if ledger.exists():

@@ -1,3 +1,7 @@
+-- name: find_store_id
+-- One row: the random id of the store.
+select store_id from store_identity
+
 -- name: list_chains
 -- One row per followed chain: its tip, rows, tokens due for an analysis at $now_s (Unix
 -- seconds), and tokens whose transfers are stored from the first one on.

@@ -139,6 +139,8 @@ class SqliteFile:
         self._idle: list[sqlite3.Connection] = []
         self._is_closed = False
         self._writer: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        """Device and number of the open file. None: it is being opened."""
         with self._translated():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch(mode=0o600, exist_ok=True)
@@ -147,6 +149,24 @@ class SqliteFile:
             except BaseException:
                 self._drop_writer()
                 raise
+            self._identity = _identity_of(path)
+
+    @property
+    def mark(self) -> int:
+        """Return the file's application id; 0 in a new file. Raises StoreError."""
+        with self._lent() as connection:
+            return int(connection.execute("pragma application_id").fetchone()[0])
+
+    def set_mark(self, mark: int) -> None:
+        """Set the file's application id, a number of 31 bits. Raises StoreError."""
+        with self.transaction():
+            self._opened_writer().execute(f"pragma application_id = {int(mark)}")
+
+    def check_present(self) -> None:
+        """Check that the path still is the open file. Raises StoreError."""
+        if _identity_of(self.path) != self._identity:
+            reason = "the file has vanished, or another one has taken its place; restart with it"
+            raise StoreError(path=str(self.path), reason=reason)
 
     def close(self) -> None:
         """Wait for a running transaction to end, then close all connections that are not in use.
@@ -294,6 +314,8 @@ class SqliteFile:
             self._writer = None
 
     def _connect(self, *, cache_mb: int) -> sqlite3.Connection:
+        if self._identity is not None:
+            self.check_present()  # SQLite would create an empty file
         connection = sqlite3.connect(
             self.path,
             timeout=self._wait_s,
@@ -355,6 +377,15 @@ class SqliteFile:
         except (OSError, OverflowError, UnicodeEncodeError) as error:
             # The last two: a number beyond 64 bits, or a text that is not valid Unicode.
             raise StoreError(path=str(self.path), reason=str(error)) from error
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Return device and number of a file. None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _version_of(connection: sqlite3.Connection) -> int:

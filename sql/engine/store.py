@@ -20,6 +20,7 @@ from sql.engine.fleet_database import connect, make_local_folder
 from sql.engine.sqlite_file import FileLayout, SqliteFile
 from sql.engine.statements import POSTGRES_SCHEMA, QUERIES, SCHEMA
 from sql.engine.store_files import StoreFiles
+from sql.engine.store_marks import check_lake_is_there
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -97,6 +98,9 @@ class Store:
         """
         return self._database.transaction(chain_id=chain_id)
 
+    def check_present(self) -> None:
+        """Check that the files are still in their places. Raises StoreError."""
+
     def close(self) -> None:
         """Wait for a running transaction to end, then close the store. A second call does
         nothing."""
@@ -114,6 +118,16 @@ class FileStore(Store):
             target=self._keep_checkpointing, name="checkpoint", daemon=True
         )
         self._checkpointer.start()
+
+    def read_id(self) -> str:
+        """Return the store's random id. Raises StoreError."""
+        (found,) = self.file.fetch_tuples("status/find_store_id")
+        return str(found[0])
+
+    def check_present(self) -> None:
+        """Check that the files are still in their places. Raises StoreError."""
+        self.file.check_present()
+        check_lake_is_there(StoreFiles(prefix=self.path), self.file.mark)
 
     def close(self) -> None:
         """Wait for a running transaction to end, then close the files. A second call does

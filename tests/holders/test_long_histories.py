@@ -45,7 +45,7 @@ from tests.harness.store.store_contents import transfers_of
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = IndexerSettings(initial_log_range=8, max_log_range=32)
+SETTINGS = IndexerSettings(initial_log_range=8, max_log_range=32, late_logs_s=4)
 SUPPLY = 1_000_000 * 10**18
 HOLDERS = [named_account(f"early holder {number}") for number in range(90)]
 

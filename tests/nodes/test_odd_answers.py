@@ -17,7 +17,7 @@ from tests.harness.node.oddities import FORMS, MESSAGES, REFUSALS
 from tests.harness.nodes.comparison import compare_reports
 from tests.harness.rpc.clients import SkippingClock
 
-TOKENS = ("both_tax", "v3_honest")
+TOKENS = ("both_tax",)
 NEED_LOGS = {"is_launchpad_token", "liquidity_risk"}
 """Findings that need the logs of the whole chain."""
 KNOWN: dict[str, list[Report]] = {}

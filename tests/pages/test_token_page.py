@@ -384,3 +384,10 @@ async def test_parts_under_way_are_asked_for_again_also_without_a_script(world: 
     settled = (await world.client().get(PAGE, headers=PAGES)).text
     assert "http-equiv" not in settled
     assert 'data-pending=""' in settled
+
+
+async def test_no_address_on_the_page_comes_from_the_caller(client: httpx.AsyncClient) -> None:
+    """Caches keep the page for others."""
+    response = await client.get(PAGE, headers={"Host": "evil.example"})
+    assert response.status_code == 200
+    assert "evil.example" not in response.text

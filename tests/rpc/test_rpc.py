@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from structlog.testing import capture_logs
 
 from core.errors import ConfigError, UpstreamError, WrongChainError
 from core.rpc.client import RpcClient
@@ -153,6 +154,23 @@ async def test_a_bad_address_is_a_configuration_error(url: str) -> None:
     with pytest.raises(ConfigError, match="ASSAY_RPC_1") as caught:
         await RpcClient.connect([url], 1, SETTINGS)
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("demand", ["86400", "1e308", "99999999999999999999", "61"])
+async def test_no_demanded_wait_is_longer_than_a_minute(demand: str) -> None:
+    node, clock = Node(), SkippingClock()
+    node.misbehaviour = [status(429, Retry_After=demand)]
+    async with running(node), client_of(node, clock=clock) as client:
+        with capture_logs() as entries:
+            assert texts(await client.batch(echo("a"))) == ["a"]
+        assert sum(clock.waits) <= 60
+        clock.waits.clear()
+        assert texts(await client.batch(echo("b"))) == ["b"]
+        assert sum(clock.waits) == 0, "an answer ends the wait"
+    assert [(entry["event"], entry["wait_s"]) for entry in entries] == [
+        ("endpoint demands a wait", pytest.approx(60, abs=1))
+    ]
+    assert entries[0]["endpoint"].startswith("127.0.0.1:")
 
 
 async def test_retry_after_is_honoured() -> None:

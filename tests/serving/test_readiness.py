@@ -27,7 +27,12 @@ DiskUsage = namedtuple("DiskUsage", "total used free")
 
 
 def status(
-    *, behind_s: float = 0, stalled_s: float = 0, error: str | None = None, has_tip: bool = True
+    *,
+    behind_s: float = 0,
+    stalled_s: float = 0,
+    error: str | None = None,
+    has_tip: bool = True,
+    is_on_wrong_chain: bool = False,
 ) -> FollowStatus:
     zero = Hash32("0x" + "00" * 32)
     head = BlockRef(number=9, hash=zero, parent_hash=zero, time_s=int(NOW_S - behind_s))
@@ -37,6 +42,7 @@ def status(
         tip=head if has_tip else None,
         updated_at_s=NOW_S - stalled_s,
         last_error=error,
+        is_on_wrong_chain=is_on_wrong_chain,
     )
 
 
@@ -46,6 +52,7 @@ def status(
         (status(), True, ""),
         (status(behind_s=290, stalled_s=59), True, ""),
         (status(error="is dead"), True, "is dead"),
+        (status(error="serves chain id 5", is_on_wrong_chain=True), False, "serves chain id 5"),
         (status(stalled_s=60), False, "the tip has not moved for a while"),
         (status(stalled_s=60, error="is dead"), False, "is dead"),
         (status(behind_s=600), False, "the node's newest block is 10 minutes old"),

@@ -19,7 +19,7 @@ from sql.lake.compaction import ChainBounds, CompactionRequest
 from sql.lake.compaction_runner import run_compaction
 from tests.harness.fault_simulation.model_chain import world_of
 
-_SETTINGS = IndexerSettings(poll_s=0.02, initial_log_range=8, max_log_range=40)
+_SETTINGS = IndexerSettings(poll_s=0.02, initial_log_range=8, max_log_range=40, late_logs_s=2)
 
 
 async def live(url: str, path: Path, world: int, finality: int) -> None:

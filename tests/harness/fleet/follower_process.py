@@ -24,7 +24,7 @@ from indexer.history.maintenance import keep_up
 from sql.engine.store import Store
 from tests.harness.fault_simulation.model_chain import world_of
 
-_SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=40)
+_SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=40, late_logs_s=2)
 
 
 async def live(node_url: str, database_url: str, world: int, finality: int) -> None:

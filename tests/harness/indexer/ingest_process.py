@@ -16,7 +16,9 @@ from indexer.history.backfill import BackfillProgress, backfill
 from indexer.history.transfer_history import Histories
 from sql.engine.store import Store
 
-SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=2, max_log_range=4, commit_rows=1)
+SETTINGS = IndexerSettings(
+    poll_s=0.05, initial_log_range=2, max_log_range=4, commit_rows=1, late_logs_s=2
+)
 
 
 def hurried_s() -> float:

@@ -15,7 +15,7 @@ from sql.engine.store import Store
 from tests.harness.indexer.following import Board
 from tests.indexer.head.conftest import LiveChain
 
-SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32)
+SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32, late_logs_s=4)
 
 
 @asynccontextmanager

@@ -30,7 +30,11 @@ from tests.harness.store.sample_rows import LATER
 from tests.harness.store.store_contents import transfers_of
 
 SETTINGS = IndexerSettings(
-    initial_log_range=4, max_log_range=8, history_logs=1_000, history_requests=1_000
+    initial_log_range=4,
+    max_log_range=8,
+    history_logs=1_000,
+    history_requests=1_000,
+    late_logs_s=2,
 )
 
 

@@ -1,6 +1,7 @@
 """Following keeps up with the best head of all endpoints, whatever one of them announces."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from indexer.head.follow import follow
 from sql.engine.store import Store
 from tests.harness.indexer.following import Board
 from tests.harness.node.chain import CHAIN
-from tests.harness.node.odd_node import Oddity, odd_node
+from tests.harness.node.odd_node import OPEN, Oddity, odd_node
 from tests.harness.node.odd_subscription import (
     Announcer,
     announce_late,
@@ -117,8 +118,27 @@ async def test_an_endpoint_that_boasts_holds_nothing_up(node: AnvilNode, store: 
         return answer | {"result": block | {"number": "0xffff0", "timestamp": "0xffffffff"}}
 
     oddity = Oddity(name="boasts", source="none", answer=boast)
-    with odd_node(node.url, oddity, head=10**6) as (url, _):
+    with odd_node(node.url, oddity, head=OPEN) as (url, _):
         async with following(store, url, node.url) as board:
             mine(node, 5)
             number = node.head_number()
             await board.until(lambda status: status.tip is not None and status.tip.number == number)
+
+
+async def test_a_node_that_turns_to_another_chain_is_named(node: AnvilNode, store: Store) -> None:
+    turned = threading.Event()
+
+    def other_chain(
+        call: dict[str, object], answer: dict[str, object], seen: object
+    ) -> dict[str, object]:
+        is_other = turned.is_set() and call["method"] == "eth_chainId"
+        return answer | {"result": "0x5"} if is_other else answer
+
+    oddity = Oddity(name="turns", source="none", answer=other_chain)
+    with odd_node(node.url, oddity, head=OPEN) as (url, _):
+        async with following(store, url) as board:
+            mine(node, 1)
+            number = node.head_number()
+            await board.until(lambda status: status.tip is not None and status.tip.number == number)
+            turned.set()
+            await board.until(lambda status: status.is_on_wrong_chain)

@@ -36,7 +36,7 @@ from tests.harness.store.empty_files import new_store
 from tests.harness.store.sample_rows import address, block, pool
 
 DAY_S = 86_400
-SETTINGS = IndexerSettings(poll_s=0.01, trades_kept_s=DAY_S)
+SETTINGS = IndexerSettings(poll_s=0.01, trades_kept_s=DAY_S, late_logs_s=2)
 
 
 @pytest.fixture
