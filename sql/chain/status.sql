@@ -1,6 +1,6 @@
 -- name: find_store_id
 -- One row: the random id of the store.
-select store_id from store_identity
+select store_id from store_identity where one = 1
 
 -- name: list_chains
 -- One row per followed chain: its tip, rows, tokens due for an analysis at $now_s (Unix
