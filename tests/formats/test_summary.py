@@ -505,3 +505,27 @@ def test_a_check_on_powers_is_as_severe_as_its_worst_holder(
     report = make_report(static=make_static(mint_or_burn_function=True))
     report = msgspec.structs.replace(report, powers=powers)
     assert flag(report, "mint_or_burn_function").status == status
+
+
+STOP = {"check": "pause_status_can_be_modified", "what": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_renounced", "status"),
+    [
+        (STOP, True, "danger"),
+        (STOP | {"what": "tax"}, True, "danger"),
+        (STOP, False, "warning"),
+        (STOP, None, "warning"),
+        (STOP | {"what": "mint"}, True, "warning"),
+        (STOP | {"holder_kind": "list"}, True, "warning"),
+        (STOP | {"holder_kind": "contract"}, True, "warning"),
+        (STOP | {"bound": "low"}, True, "warning"),
+    ],
+)
+def test_a_wallet_that_keeps_control_after_renouncing_is_a_danger(
+    changes: dict[str, Any], *, is_renounced: bool | None, status: str
+) -> None:
+    report = make_report(hidden_owner_controls=True, ownership_renounced=is_renounced)
+    report = msgspec.structs.replace(report, powers=(power(**changes),))
+    assert flag(report, "hidden_owner_controls").status == status

@@ -1,9 +1,10 @@
 """Severity of the checks on powers: by holder, by the bound that the code proves, and by reach.
 
 A check that finds a power is a warning where one wallet, or a contract that binds nobody, holds it
-without a bound. It is a danger where anybody can take the liquidity, or returned words can lie. It
-is info where the power is dead, small, out of reach or over the own tokens, and where a multisig, a
-timelock or an issuer with a track record holds it.
+without a bound. It is a danger where anybody can take the liquidity, returned words can lie, or a
+wallet kept control over sales when ownership was renounced. It is info where the power is dead,
+small, out of reach or over the own tokens, and where a multisig, a timelock or an issuer with a
+track record holds it.
 """
 
 from collections.abc import Iterable
@@ -51,6 +52,7 @@ class PowerShown(Shape, frozen=True, kw_only=True):
 
 
 _OF_HOLDINGS: Final = frozenset({"mint", "burn", "take"})
+_OVER_SALES: Final = frozenset({"stop", "block", "cap", "tax", "condition"})
 
 
 def show_power(power: Power, report: Report) -> PowerShown:
@@ -143,7 +145,13 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
 
 def _danger_of(key: str, report: Report) -> str | None:
     """Return why the powers of a check are a danger. None: they are not."""
-    for power in hurtful_powers(report):
+    powers = hurtful_powers(report)
+    is_kept = report.token.ownership_renounced and any(
+        power.holder_kind == "wallet" and power.what in _OVER_SALES for power in powers
+    )
+    if key == "hidden_owner_controls" and is_kept:
+        return "one account kept them when ownership was renounced"
+    for power in powers:
         if power.check != key:
             continue
         if power.what == "disguise":
