@@ -20,6 +20,7 @@ from api.formats.native.field_table import FIELDS, finding_of, keys_named, named
 from api.formats.native.native import holders_of
 from api.formats.native.shapes import NativeFeatures, figure, settled
 from api.formats.shape_building import Shape, complete
+from api.formats.summary.power_checks import severity_by_power
 from api.formats.summary.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.facts.pool_family import FAMILIES
@@ -198,11 +199,13 @@ def _danger_labels(known: _Known) -> str | None:
     found = []
     for key, field in FIELDS.items():
         check = field.check
-        if check is None or check.severity != "danger" or field.goplus:
+        if check is None or (check.severity == "danger" and field.goplus):
             continue
+        severity, note = severity_by_power(check.key or key, check.severity, known.report)
         value = settled(finding_of(key, known.report, known.native))
-        if value is not None and (value is not check.is_negated) is check.finding:
-            found.append(check.label)
+        is_found = value is not None and (value is not check.is_negated) is check.finding
+        if severity == "danger" and is_found:
+            found.append(f"{check.label} ({note})" if note else check.label)
     return "; ".join(found) or None
 
 

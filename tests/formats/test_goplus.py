@@ -12,6 +12,7 @@ from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
 from api.formats.native.field_table import FIELDS
 from api.formats.native.native import render_native
 from api.formats.summary.summary import render_summary
+from core.report.powers import PowerKind
 from core.report.report import PoolResultRow, Report
 from tests.harness.api.sample_reports import (
     CLOCK,
@@ -127,9 +128,11 @@ def test_a_token_whose_holders_can_be_robbed_never_looks_clean(report: Report, k
     assert label[key] in found["other_potential_risks"]
 
 
-@given(reports())
-def test_every_danger_has_a_key_or_words(report: Report) -> None:
+@given(reports(), st.sampled_from(["disguise", "stop", "withdraw"]))
+def test_every_danger_has_a_key_or_words(report: Report, what: PowerKind) -> None:
     """A danger of the summary shows here too, unless it has an original key."""
+    powers = tuple(msgspec.structs.replace(power, what=what) for power in report.powers)
+    report = msgspec.structs.replace(report, powers=powers)
     native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
     summary = render_summary(
         report, native, chain="ethereum", address=TOKEN, liquid_above_usd=LIQUID_USD
