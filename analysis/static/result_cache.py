@@ -1,15 +1,13 @@
 """Cache of static analysis results by code hash, without metadata: each code is analysed once.
 
-Lookup order: memory (LRU), running analyses, the database. An analysis takes a second of processor
-time at worst, so a service runs it in worker processes: in a thread it would hold the interpreter
-lock and delay requests.
+Lookup order: memory (LRU), running analyses, the database. A service analyses in worker processes:
+in a thread an analysis would hold the interpreter lock and delay requests.
 """
 
 import asyncio
 import os
 from collections import Counter
-from concurrent.futures import Executor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -17,9 +15,9 @@ import structlog
 from cachetools import LRUCache
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
+from analysis.static.analysis_lanes import LONGEST_S, AnalysisLanes
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
-from analysis.static.worker_pool import process_pool
 from core.errors import StoreError
 from core.evm.primitives import Hash32
 from core.process.single_flight import SingleFlight
@@ -33,7 +31,8 @@ _SMALL: Final = 256
 """Bytes. Results of smaller codes are not stored: minimal proxies differ by the address in them,
 and analysing one is as fast as a lookup; their logic is in the target's code."""
 
-_MOST_PROCESSES: Final = 4
+_WIDEST: Final = 4
+"""Most analyses at the same time in one lane."""
 
 LookupResult = Literal["memory", "stored", "analysed"]
 
@@ -70,10 +69,18 @@ class NoStoredResults:
 class StaticResultCache:
     """Cached static analysis. One for all chains: results do not depend on the chain."""
 
-    def __init__(self, codes: StoredResults | None = None, *, in_processes: bool = False) -> None:
+    def __init__(
+        self,
+        codes: StoredResults | None = None,
+        *,
+        in_processes: bool = False,
+        longest_s: float = LONGEST_S,
+    ) -> None:
+        """`longest_s`: processor seconds of one analysis in a process."""
         self._codes = NoStoredResults() if codes is None else codes
-        self._in_processes = in_processes
-        self._workers = self._new_workers()
+        width = max(1, min(_WIDEST, (os.cpu_count() or 1) - 1))
+        self._lanes = AnalysisLanes(width, longest_s=longest_s) if in_processes else None
+        self._threads = ThreadPoolExecutor(width, thread_name_prefix="examine")
         self._recent = LRUCache[bytes, CodeAnalysis](_MOST_IN_MEMORY)
         self._under_way = SingleFlight[bytes, CodeAnalysis]()
         self.lookups = Counter[LookupResult]()
@@ -82,7 +89,7 @@ class StaticResultCache:
     async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
         """Return the analysis of the code. `anew`: analyse again, and replace cached results.
 
-        A code that kills its workers yields unknown findings, not an error.
+        A code that takes too long, or kills its workers, yields unknown findings, not an error.
         """
         stripped = strip_metadata(code)
         known = None if anew else self._recent.get(stripped)
@@ -100,11 +107,14 @@ class StaticResultCache:
             await self._codes.forget_codes(but_of_version=analysis_version())
         except StoreError as error:
             _LOG.warning("old answers not removed", why=str(error))
-        await self._analyse(b"")
+        if self._lanes is not None:
+            await self._lanes.start()
 
     def close(self) -> None:
         """Shut the workers down without waiting; pending analyses are cancelled."""
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._lanes is not None:
+            self._lanes.close()
 
     async def _find(self, stripped: bytes, *, anew: bool) -> CodeAnalysis:
         is_kept = len(stripped) > _SMALL
@@ -133,21 +143,8 @@ class StaticResultCache:
             _LOG.warning("what a code tells not stored", code=found.code_hash, why=str(error))
 
     async def _analyse(self, stripped: bytes) -> CodeAnalysis | None:
-        """Analyse the code in a worker. None: two workers died of it."""
+        """Analyse the code in a worker. None: it took too long, or workers died of it."""
+        if self._lanes is not None:
+            return await self._lanes.analyse(stripped)
         loop = asyncio.get_running_loop()
-        for _ in range(2):
-            workers = self._workers
-            try:
-                return await loop.run_in_executor(workers, analyse_code, stripped)
-            except BrokenProcessPool as error:
-                # The first task to notice replaces the pool; the others go on with the new one.
-                if self._workers is workers:
-                    self._workers = self._new_workers()
-                _LOG.error("a worker died of a code", why=str(error))
-        return None
-
-    def _new_workers(self) -> Executor:
-        count = max(1, min(_MOST_PROCESSES, (os.cpu_count() or 1) - 1))
-        if self._in_processes:
-            return process_pool(count)
-        return ThreadPoolExecutor(count, thread_name_prefix="examine")
+        return await loop.run_in_executor(self._threads, analyse_code, stripped)

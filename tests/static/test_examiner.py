@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.static import analysis_lanes
 from analysis.static import result_cache as module
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
@@ -161,7 +162,7 @@ async def test_small_codes_leave_no_rows(store: Store) -> None:
     assert read_found(store, code_hash=hash_of(small), version=analysis_version()) is None
 
 
-def end_this_process(_: bytes) -> CodeAnalysis:
+def end_this_process(_code: bytes, _limit_s: float) -> CodeAnalysis:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
@@ -171,7 +172,7 @@ async def test_a_code_that_ends_its_worker_is_not_known_and_the_next_is(
 ) -> None:
     static_results = StaticResultCache(in_processes=True)
     with monkeypatch.context() as patched:
-        patched.setattr(module, "analyse_code", end_this_process)
+        patched.setattr(analysis_lanes, "analyse_within", end_this_process)
         lost = await static_results.analyse(CALLED)
     assert lost.findings.external_call is None
     assert lost.is_timed_out

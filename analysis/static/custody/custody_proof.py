@@ -113,6 +113,10 @@ _MOST_FORMS: Final = 64
 _MOST_WORK: Final = 160_000
 """Work budget of one code, in CFG nodes and states. Real contracts need a few thousand."""
 
+_MOST_WALKED: Final = 600_000
+"""Nodes that searches of one code pass on the way from one relevant node to the next. Real
+contracts need a tenth."""
+
 _SHARES: Final = frozenset({"DIV", "SUB", "ADD", "SLOAD", "memory", "phi", "top", "result"})
 """Operations that yield fees. A product alone may exceed the amount it is subtracted from."""
 
@@ -133,6 +137,7 @@ class CustodyProver:
         self._balance_keys = dict(key_orders(code, BALANCE_OF, (_HOLDER,)))
         self._allowance_keys = dict(key_orders(code, ALLOWANCE, (_HOLDER, _SPENDER)))
         self._work = _MOST_WORK
+        self._walks_left = _MOST_WALKED
         self._ranks: dict[Hashable, int] = {}
         self.reach = StorageReach(code)
         self._anywhere: dict[Hashable, bool] = {}
@@ -142,7 +147,12 @@ class CustodyProver:
     def pay(self, steps: int) -> bool:
         """Spend work budget of this code. Return False if none is left."""
         self._work -= steps
-        return self._work > 0
+        return self._work > 0 and self._walks_left > 0
+
+    def note_walk(self, nodes: int) -> None:
+        """Count the nodes of a walk, which ends the searches of this code once there are too
+        many."""
+        self._walks_left -= nodes
 
     def rank(self, found: Hashable) -> int:
         """Return a rank to sort by, in order of the first requests.

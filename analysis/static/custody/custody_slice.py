@@ -206,6 +206,7 @@ class CustodySlice:
                     if after in self.flow.can_succeed and after not in seen:
                         seen.add(after)
                         waiting.append(after)
+            self.prover.note_walk(len(seen))
             known = self._first[node] = tuple(found)
         return known
 

@@ -5,7 +5,7 @@ expressions are one object, so that they compare by identity. Expressions of mor
 cut: their large arguments become `top`. All of it is *inferred*: a path need not be feasible.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from core.evm.keccak import keccak
@@ -65,6 +65,9 @@ _NOTHING: Final[frozenset[Expr]] = frozenset()
 _CLOCKS = frozenset({"TIMESTAMP", "NUMBER"})
 _CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"})
 """Operations whose result counts as independent of a clock among their operands."""
+
+_CLOSED = frozenset({"SLOAD", "phi", "keccak", "packed"})
+"""Operations whose operands are no storage reads of the expression itself."""
 
 _CHANGING = frozenset(
     {
@@ -164,18 +167,29 @@ class ExprPool:
         """Return the storage reads and phis in an expression, outside the slots of other reads."""
         if not isinstance(word, Expr):
             return _NOTHING
-        known = self._reads.get(word)
-        if known is None:
-            if word.operation in ("SLOAD", "phi"):
-                known = frozenset({word})
-            elif word.operation == "top":
-                known = _NOTHING.union(*map(self.reads_in, self.phi_operands.get(word, ())))
-            elif word.operation in ("keccak", "packed"):
-                known = _NOTHING
+        known = self._reads
+        waiting = [] if word in known else [word]
+        while waiting:  # no recursion: what was cut off at a `top` may be cut itself, and so on
+            term = waiting[-1]
+            parts = self._reading_parts(term)
+            fresh = [each for each in parts if isinstance(each, Expr) and each not in known]
+            if fresh:
+                waiting += fresh
+                continue
+            waiting.pop()
+            if term.operation in ("SLOAD", "phi"):
+                known[term] = frozenset({term})
             else:
-                known = _NOTHING.union(*map(self.reads_in, word.arguments))
-            self._reads[word] = known
-        return known
+                known[term] = _NOTHING.union(
+                    *(known[each] for each in parts if isinstance(each, Expr))
+                )
+        return known[word]
+
+    def _reading_parts(self, term: Expr) -> Iterable[Value]:
+        """Return the operands whose storage reads are those of the expression."""
+        if term.operation == "top":
+            return self.phi_operands.get(term, ())
+        return () if term.operation in _CLOSED else term.arguments
 
     def rank(self, word: Value) -> int:
         """Return a rank to sort values by, in order of the first requests.

@@ -221,16 +221,30 @@ class FunctionCfg:
     def control_dependencies(self, site: Site) -> list[BranchCondition]:
         """Return the literals on which a site is control dependent.
 
-        These are the decisions of which exactly one side can reach any branch of the site.
+        These are the decisions of which exactly one side can reach any branch of the site. A
+        literal that several nodes decide on has the places of the first and of the last.
         """
-        reached = self._sites_ahead
         mark = self._marks.get(site, 0)
-        return [
-            _literal(branch, holds=hints)
-            for _, branch in self._decisions
-            if (hints := bool(reached[branch.if_true] & mark))
-            is not bool(reached[branch.if_false] & mark)
-        ]
+        found: dict[int, BranchCondition] = {}
+        for group in self._deciding:
+            for holds, marks in ((True, group.only_true), (False, group.only_false)):
+                if marks & mark:
+                    places = group.places(mark, holds=holds)
+                    found.update(dict.fromkeys(places, group.literal(holds=holds)))
+        return [found[place] for place in sorted(found)]
+
+    @cached_property
+    def _deciding(self) -> tuple["_Decision", ...]:
+        """The decisions by program counter and condition, so that a site is compared once with
+        each, however many nodes there are."""
+        reached = self._sites_ahead
+        groups: dict[Site, _Decision] = {}
+        for place, (_, branch) in enumerate(self._decisions):
+            one, other = reached[branch.if_true], reached[branch.if_false]
+            if one != other:
+                site = (branch.pc, branch.condition)
+                groups.setdefault(site, _Decision(branch)).add(place, one & ~other, other & ~one)
+        return tuple(groups.values())
 
     @cached_property
     def _marks(self) -> dict[Site, int]:
@@ -304,6 +318,34 @@ class FunctionCfg:
                 ahead = (after for after in node.successors() if after in self.can_succeed)
                 waiting.extend(after for after in ahead if after not in seen)
         return tuple(found)
+
+
+class _Decision:
+    """All decisions of one function on one condition at one program counter."""
+
+    __slots__ = ("_branch", "_nodes", "only_false", "only_true")
+
+    def __init__(self, branch: Branch) -> None:
+        self._branch = branch
+        self._nodes: list[tuple[int, int, int]] = []
+        self.only_true = 0
+        """Marks of the sites that only the side where it holds can reach, at any of the nodes."""
+        self.only_false = 0
+
+    def add(self, place: int, only_true: int, only_false: int) -> None:
+        """Add a node: its place in the order of decisions, and its marks."""
+        self._nodes.append((place, only_true, only_false))
+        self.only_true |= only_true
+        self.only_false |= only_false
+
+    def places(self, mark: int, *, holds: bool) -> tuple[int, int]:
+        """Return the first and the last node at which only this side can reach the site."""
+        index = 1 if holds else 2
+        deciding = [node[0] for node in self._nodes if node[index] & mark]
+        return deciding[0], deciding[-1]
+
+    def literal(self, *, holds: bool) -> BranchCondition:
+        return _literal(self._branch, holds=holds)
 
 
 _GOOD_ENDS = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})

@@ -9,7 +9,7 @@ from analysis.static.evm.function_cfg import FunctionCfg
 class FunctionCfgs:
     """The explored functions. An entry of None is the fallback."""
 
-    def __init__(self, graph: Cfg, unfinished: frozenset[FunctionId] | set[FunctionId]) -> None:
+    def __init__(self, graph: Cfg, unfinished: set[FunctionId]) -> None:
         """`unfinished`: functions with a path that was not followed to its end."""
         self._graph = graph
         self._unfinished = unfinished
@@ -41,3 +41,7 @@ class FunctionCfgs:
         if functions is None:
             return not self._unfinished
         return self._unfinished.isdisjoint({None, *functions})
+
+    def give_up(self, entry: FunctionId) -> None:
+        """Count a function as not followed: examining it takes more than a bound allows."""
+        self._unfinished.add(entry)

@@ -13,7 +13,7 @@ from analysis.static.dataflow.predicates import Predicate
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, ExprPool
-from analysis.static.evm.function_cfg import BranchCondition, RevertBranch
+from analysis.static.evm.function_cfg import BranchCondition, RevertBranch, Site
 from analysis.static.evm.function_cfgs import FunctionCfgs
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.guards.guard import Guard
@@ -21,6 +21,9 @@ from analysis.static.token_model.storage.token_storage import TokenStorage
 
 _MOSTLY: Final = 3
 """Ratio of check uses to other uses above which every use of a shared branch counts as a check."""
+
+_MOST_CONTEXT: Final = 50_000
+"""Control dependences of all guards of one code. Real codes have a few thousand."""
 
 _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
 
@@ -47,6 +50,8 @@ class GuardIndex:
         self._guards: dict[FunctionId, list[Guard]] = {}
         self._flags: dict[FunctionId, list[Guard]] = {}
         """Guards of which the condition shows nothing: a constant on all paths."""
+        self._contexts: dict[tuple[FunctionId, Site], tuple[Predicate, ...]] = {}
+        self._context_left = _MOST_CONTEXT
         self.checks = CompilerChecks(pool, dependencies)
         """Recogniser of conditions that a compiler or SafeMath adds."""
 
@@ -82,9 +87,25 @@ class GuardIndex:
                 yield BranchCondition(pc=branch.pc, condition=branch.condition, holds=True)
 
     def context_of(self, entry: FunctionId, test: BranchCondition) -> tuple[Predicate, ...]:
-        """Return the control dependences of a test as predicates, without compiler checks."""
+        """Return the control dependences of a test as predicates, without compiler checks.
+
+        None of them once the contexts of the code exceed a bound: the function then counts as not
+        followed.
+        """
+        key = (entry, (test.pc, test.condition))
+        found = self._contexts.get(key)
+        if found is None:
+            found = self._contexts[key] = self._find_context(entry, key[1])
+        return found
+
+    def _find_context(self, entry: FunctionId, site: Site) -> tuple[Predicate, ...]:
         flow = self._functions.cfg(entry)
-        literals = flow.control_dependencies((test.pc, test.condition))
+        literals = flow.control_dependencies(site) if self._context_left > 0 else []
+        self._context_left -= len(literals)
+        if self._context_left <= 0:
+            self._cut.add(entry)
+            self._functions.give_up(entry)
+            return ()
         found = {(literal.condition, literal.holds): literal for literal in literals}
         return tuple(
             self._storage.predicates.read(literal, flow.entry)

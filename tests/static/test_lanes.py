@@ -1,0 +1,67 @@
+"""Protects short static analyses from long ones, and the service from endless ones."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing
+
+import pytest
+
+from analysis.static.analyse_code import analyse_code, unanalysed
+from analysis.static.analysis_lanes import AnalysisLanes
+from analysis.static.result_cache import StaticResultCache
+from tests.harness.static.assembler import assemble
+from tests.harness.static.bomb_codes import bomb
+
+pytestmark = pytest.mark.process
+
+HONEST = [assemble(f"0 0 0 0 0 {number} GAS CALL STOP") for number in range(3)]
+
+
+@pytest.fixture(scope="module")
+def bombs() -> list[bytes]:
+    """Codes of some seconds each."""
+    return [bomb("memory at computed places", 24_576 - 64 * number) for number in range(3)]
+
+
+@pytest.fixture
+async def lanes() -> AsyncIterator[AnalysisLanes]:
+    with closing(AnalysisLanes(1, quick_s=0.2, longest_s=0.8)) as made:
+        yield made
+
+
+async def test_an_analysis_over_its_processor_time_ends_and_the_next_is_made(
+    lanes: AnalysisLanes, bombs: list[bytes]
+) -> None:
+    assert await lanes.analyse(bombs[0]) is None
+    assert await lanes.analyse(HONEST[0]) == analyse_code(HONEST[0])
+
+
+async def test_short_analyses_pass_long_ones(lanes: AnalysisLanes, bombs: list[bytes]) -> None:
+    """More long ones than the slow lane holds: they wait for each other, and nobody for them."""
+    ends: list[str] = []
+
+    async def run(name: str, code: bytes) -> None:
+        await lanes.analyse(code)
+        ends.append(name)
+
+    await asyncio.gather(
+        *(run(f"bomb {number}", code) for number, code in enumerate(bombs)),
+        *(run("honest", code) for code in HONEST),
+    )
+    assert len(ends) == len(bombs) + len(HONEST)
+    assert ends[-1].startswith("bomb")
+    assert ends.index("honest") < len(bombs)
+
+
+async def test_closing_ends_what_is_running(bombs: list[bytes]) -> None:
+    lanes = AnalysisLanes(1, quick_s=0.2)
+    running = [asyncio.create_task(lanes.analyse(code)) for code in bombs]
+    await lanes.analyse(HONEST[0])
+    lanes.close()
+    assert await asyncio.gather(*running) == [None] * len(bombs)
+
+
+async def test_what_was_ended_is_unknown_and_not_stored(bombs: list[bytes]) -> None:
+    results = StaticResultCache(in_processes=True, longest_s=0.5)
+    with closing(results):
+        assert await results.analyse(bombs[0]) == unanalysed(bombs[0])
