@@ -21,6 +21,7 @@ _EXACT_ROUNDS: Final = 8
 _MOST_ROUNDS: Final = 60
 _MOST_SUMMANDS: Final = 500
 _MOST_OPERANDS: Final = 12
+_CALL_WORK: Final = 4
 _NESTED: Final = 3
 """Phis within phis that are resolved for one distance."""
 
@@ -43,6 +44,8 @@ class AddressRanges:
         self._pool = pool
         self._is_careful = is_careful
         self._known: dict[tuple[Value, Value], int] = {}
+        self.work = 0
+        """Summands of all sums read so far, and some for each sum."""
         self._needed: dict[tuple[Value, Value], int] = {}
         """The distances relied on, by the pairs whose distance depends on a phi."""
         self._low: dict[Expr, int] = {}
@@ -176,6 +179,7 @@ class AddressRanges:
                         terms[each] = total
                     else:
                         terms.pop(each, None)
+        self.work += steps + _CALL_WORK
         return rest
 
     def _low_of(self, phi: Expr, depth: int) -> int:

@@ -107,6 +107,11 @@ _CLOCK_EVERY: Final = 1024
 _WORDS_A_STEP: Final = 8
 """Words of stack and memory whose copy costs one step."""
 
+_FREE_SUMMANDS: Final = 300_000
+"""Summands of memory addresses that cost no steps. Real codes have half of them."""
+
+_STEPS_A_SUMMAND: Final = 2
+
 _SELECTOR_SHIFT: Final = 224
 
 _WIDEST_ENTRY: Final = 32
@@ -135,6 +140,7 @@ class _PathExplorer:
         self._limit = 0
         """Steps that the function may use in total."""
         self._next_look = budget.steps
+        self._summands_paid = _FREE_SUMMANDS
         self._stop_at_s = time.thread_time() + budget.seconds
         self._is_over = False
 
@@ -179,6 +185,9 @@ class _PathExplorer:
         """Count steps. False: none are left, and the path is put back on the worklist."""
         self.steps_left -= steps
         self._function.spent += steps
+        if self.ranges.work > self._summands_paid:
+            self.steps_left -= _STEPS_A_SUMMAND * (self.ranges.work - self._summands_paid)
+            self._summands_paid = self.ranges.work
         if self.steps_left <= self._next_look:
             self._next_look = self.steps_left - _CLOCK_EVERY
             self.notes.is_timed_out |= time.thread_time() > self._stop_at_s
