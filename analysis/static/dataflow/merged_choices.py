@@ -14,7 +14,7 @@ from analysis.static.evm.cfg import CfgNode
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import BranchCondition, FunctionCfg
 
-_MOST_PHIS: Final = 256
+_MOST_PHIS: Final = 64
 """Most phis that are followed; the choices of others are not seen."""
 
 

@@ -80,14 +80,16 @@ def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
 
 def _locks_one_sender(code: ContractModel, guard: Guard) -> bool:
     """True if it refuses, until a time, only what one stored address sends."""
-    [senders] = _senders(code)
-    return any(reading.depends_on_time for reading in guard.all()) and any(
+    if not any(reading.depends_on_time for reading in guard.all()):
+        return False
+    named = [
         reading.addresses
-        and reading.addresses <= senders
+        for reading in guard.all()
+        if reading.addresses
         and not (reading.globals or reading.lists)
         and _refuses_only_some(code, reading)
-        for reading in guard.all()
-    )
+    ]
+    return any(addresses <= senders for addresses in named for senders in _senders(code))
 
 
 @cached_on_model
