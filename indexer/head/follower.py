@@ -116,7 +116,7 @@ class Follower:
             return first <= head.number and await self._take(first, head)
         match next_step(tip, head.ref):
             case NoChange():
-                return False
+                return await self._settle(tip)
             case Append():
                 await self._store_blocks([head])
                 return True
@@ -206,6 +206,29 @@ class Follower:
         # Counted from the stored block, not from the head: nothing has confirmed the head's number.
         keep_from = min(span.last - self._chain.finality_blocks, self._confirmed)
         await self._store_span(span, keep_from=keep_from, reads=reads)
+
+    async def _settle(self, tip: BlockRef) -> bool:
+        """Read settled blocks again while there is nothing to store. True: some were unwound."""
+        before = self._confirmed
+        if not self._second.is_on:
+            return False
+        try:
+            if await self._take_back_late():
+                return True
+        except UpstreamError:
+            return False  # it is repeated before the next block is stored
+        if self._confirmed > before:
+            keep_from = min(tip.number - self._chain.finality_blocks, self._confirmed)
+            self._floor = await asyncio.to_thread(self._raise_floor, keep_from)
+            self._forget_below(keep_from)
+        return False
+
+    def _raise_floor(self, keep_from: int) -> int:
+        floor = max(self._floor, keep_from + 1)
+        with self._store.transaction(chain_id=self._chain.id) as tx:
+            prune_blocks(tx, chain_id=self._chain.id, below=keep_from)
+            raise_floor(tx, chain_id=self._chain.id, number=floor)
+        return floor
 
     async def _take_back_late(self, *, is_all: bool = False) -> bool:
         """Read settled blocks again, and unwind from the first one that lacked logs.

@@ -68,7 +68,7 @@ class SecondReader:
     ) -> None:
         self._chain = chain
         self._spans = SpanReader(reader, settings, topics=topics)
-        self._is_on = settings.late_logs_s > 0
+        self.is_on = settings.late_logs_s > 0
         self._settled_blocks = settled_blocks(chain, settings)
         self._at_once = _at_once(self._settled_blocks)
 
@@ -77,8 +77,8 @@ class SecondReader:
 
         `is_all`: up to the tip, whatever its age. Empty: none yet.
         """
-        settled = tip if is_all or not self._is_on else tip - self._settled_blocks
-        if not is_all and self._is_on and settled - confirmed < self._at_once:
+        settled = tip if is_all or not self.is_on else tip - self._settled_blocks
+        if not is_all and self.is_on and settled - confirmed < self._at_once:
             return range(0)
         return range(confirmed + 1, settled + 1)
 
@@ -92,7 +92,7 @@ class SecondReader:
         """
         first, last = blocks[0].number, blocks[-1].number
         before = np.array([counts.get(block.number, -1) for block in blocks], np.int64)
-        if not self._is_on or (before < 0).all():
+        if not self.is_on or (before < 0).all():
             return SecondRead()
         try:
             logs = await self._read(blocks, before, anchor)
