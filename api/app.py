@@ -134,7 +134,7 @@ def _build_services(deps: ApiDeps) -> _Services:
         answers=answers,
         keyring=keyring,
         limits=limits,
-        public_limits=PublicLimits(windows, deps.public),
+        public_limits=PublicLimits(windows, deps.public, answers.is_analysing),
         batch_service=BatchService(answers, limits, wait_s=deps.batch_wait_s),
         watch_book=watch_book,
         event_feed=event_feed,

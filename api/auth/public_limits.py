@@ -1,12 +1,21 @@
 """Limits of visitors without a key: pages and analyses per network, and analyses per chain."""
 
 import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from cachetools import LRUCache
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
 from api.error_answers import LimitedError
 from config.settings import PublicSettings
+from core.errors import AssayError
 
 _HOUR_S = 3600
+_RUNNING_WAIT_S = 5
+"""Wait for the end of a network's running analysis."""
+
+_MOST_NETWORKS = 20_000
 _MINUTE_S = 60
 _MINUTE_SHARE = 20
 """Share of an hour's analyses that a chain may run within one minute. More would delay callers with
@@ -16,8 +25,18 @@ a key."""
 class PublicLimits:
     """Counters of visitors without a key, in the same windows as the calls of keys."""
 
-    def __init__(self, windows: LocalWindows | SharedWindows, settings: PublicSettings) -> None:
+    def __init__(
+        self,
+        windows: LocalWindows | SharedWindows,
+        settings: PublicSettings,
+        is_running: Callable[[str, str], Awaitable[bool]] | None = None,
+    ) -> None:
+        """`is_running`: finds if a token of a chain, by slug and address, is being analysed. None:
+        networks may have several running analyses."""
         self._windows = windows
+        self._is_running = is_running
+        self._begun = LRUCache[str, tuple[str, str]](_MOST_NETWORKS)
+        """The last analysis of each network, by chain and token."""
         self._pages = (Window(kind="minute", limit=settings.pages_per_minute, span_s=_MINUTE_S),)
         self._of_network = _hourly(settings.analyses_per_hour)
         in_all = settings.analyses_per_hour_and_chain
@@ -37,11 +56,15 @@ class PublicLimits:
                 headers={"Retry-After": str(wait_s)},
             )
 
-    async def take_analysis(self, network: str, chain: str) -> int | None:
+    async def take_analysis(self, network: str, chain: str, token: str | None = None) -> int | None:
         """Count an analysis of a chain for a network, if both have one left.
 
-        Returns the seconds until there is one, at least one second; None: it was counted.
+        A network has one running analysis of a token in this process. `token`: the address. None:
+        what is counted analyses no token. Returns the seconds until there is one, at least one
+        second; None: it was counted.
         """
+        if token is not None and await self._has_running(network, (chain, token)):
+            return _RUNNING_WAIT_S
         places = (
             (self._of_network, _key("analyses", network)),
             (self._of_chain, _key("chain", chain)),
@@ -51,8 +74,19 @@ class PublicLimits:
         waits = [await self._wait_s(windows, key) for windows, key in places]
         if any(wait_s is not None for wait_s in waits):
             return max(wait_s for wait_s in waits if wait_s is not None)
+        if token is not None:
+            self._begun[network] = (chain, token)
         waits = [await self._take(windows, key) for windows, key in places]
         return next((wait_s for wait_s in waits if wait_s is not None), None)
+
+    async def _has_running(self, network: str, wanted: tuple[str, str]) -> bool:
+        """True if the network's last analysis is of another token, and still running."""
+        begun = self._begun.get(network)
+        if begun is None or begun == wanted or self._is_running is None:
+            return False
+        with suppress(AssayError):
+            return await self._is_running(*begun)
+        return False
 
     async def _wait_s(self, windows: tuple[Window, ...], key: str) -> int | None:
         full = await self._windows.full(windows, key)

@@ -147,7 +147,7 @@ async def _refresh(
         public: PublicLimits = request.app.state.public_limits
         network = network_asking(request)
         await public.admit_page(network)
-        if await public.take_analysis(network, chain_of(request)) is not None:
+        if await public.take_analysis(network, chain_of(request), address) is not None:
             return
     answers: Answers = request.app.state.answers
     newest = answers.snapshot(chain=chain_of(request), address=address, refresh=True)
@@ -199,7 +199,7 @@ async def _for_public(
     async def admit_analysis() -> None:
         if is_robot(request.headers):
             raise NotAnalysedError
-        wait_s = await limits.take_analysis(network, chain_of(request))
+        wait_s = await limits.take_analysis(network, chain_of(request), address)
         if wait_s is not None:
             raise AnalysesSpentError(retry_after_s=wait_s)
 

@@ -192,6 +192,14 @@ class Answers:
             costs_analysis=not (known.is_recent or known.is_running),
         )
 
+    async def is_analysing(self, chain: str, address: str) -> bool:
+        """True if the token is being analysed, or a caller waits for that. Raises StoreError, and
+        TokenRefusedError for a text that is no address."""
+        ask = Ask(chain=chain, address=admit_address(address))
+        if any(each.token == ask.token for each in self._analyses.keys):
+            return True
+        return (await self._deps.analysis.recall(chain, ask.address)).is_running
+
     def forget(self, chain: str, address: str) -> None:
         """Drop the answers on a token, as another process has written its report.
 

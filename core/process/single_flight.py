@@ -32,6 +32,11 @@ class SingleFlight(Generic[Key, Result]):
             task.add_done_callback(lambda done: self._ended(key, done))
         return await asyncio.shield(task)
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Return the keys of the running tasks."""
+        return tuple(self._running)
+
     async def aclose(self) -> None:
         """Cancel all running tasks and wait for their end."""
         tasks = list(self._running.values())

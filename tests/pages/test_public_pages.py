@@ -63,6 +63,30 @@ async def test_the_api_still_needs_a_key(world: World) -> None:
         assert (await client.get(f"/token/1/{TOKEN}{rest}")).status_code == 401
 
 
+async def test_a_network_has_one_running_analysis(world: World) -> None:
+    client = public(world)
+    world.analysis.gate.clear()
+    first = asyncio.create_task(client.get(address(0x10)))
+    await world.analysis.was_asked.wait()
+    others = await asyncio.gather(*(client.get(address(number)) for number in range(0x11, 0x15)))
+    assert [(each.status_code, each.headers["retry-after"]) for each in others] == [(429, "5")] * 4
+    world.analysis.gate.set()
+    assert (await first).status_code == 200
+    assert (await client.get(address(0x11))).status_code == 200
+
+
+async def test_pages_opened_at_the_same_time_start_one_analysis_of_a_network(world: World) -> None:
+    client = public(world)
+    world.analysis.gate.clear()
+    opened = [asyncio.create_task(client.get(address(number))) for number in range(0x10, 0x18)]
+    await world.analysis.was_asked.wait()
+    done, running = await asyncio.wait(opened, timeout=2)
+    world.analysis.gate.set()
+    assert {task.result().status_code for task in done} == {429}
+    assert [(await task).status_code for task in running] == [200]
+    assert len(world.analysis.requests) == 1
+
+
 async def test_a_network_has_so_many_analyses_an_hour(world: World) -> None:
     client = public(world, analyses_per_hour=2)
     statuses = [(await client.get(address(number))).status_code for number in range(0x10, 0x14)]

@@ -1,13 +1,18 @@
 """Codes made to exhaust one phase of the analysis each: all end in time, and none is called clean
 where it was cut."""
 
+import asyncio
 import time
+from contextlib import closing
 
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from analysis.static.analysis_lanes import LONGEST_S
+from analysis.static.analysis_lanes import LONGEST_S, AnalysisLanes
+from tests.harness.static.assembler import assemble
 from tests.harness.static.bomb_codes import MOST_BYTES, MOST_BYTES_ELSEWHERE, bomb, names
+
+HONEST = assemble("0 0 0 0 0 1 GAS CALL STOP")
 
 CUT = ("nested guards", "largest jump table")
 """Those of which conditions of guards are left out."""
@@ -44,8 +49,14 @@ def test_what_was_cut_is_not_complete(name: str) -> None:
     assert not found.powers.is_complete
 
 
+@pytest.mark.process
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [MOST_BYTES, MOST_BYTES_ELSEWHERE])
-@pytest.mark.parametrize("name", names())
-def test_every_bomb_ends_in_time(name: str, size: int) -> None:
-    assert processor_time_of(bomb(name, size)) < LONGEST_S
+async def test_every_bomb_ends_and_delays_no_other_code(size: int) -> None:
+    """Those that take more than the deadline are ended by it."""
+    with closing(AnalysisLanes(1)) as lanes:
+        for name in names():
+            running = asyncio.create_task(lanes.analyse(bomb(name, size)))
+            assert await lanes.analyse(HONEST) == analyse_code(HONEST), name
+            found = await running
+            assert found is None or found.size <= size, name
