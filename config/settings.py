@@ -355,6 +355,21 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         ),
     ] = "x-forwarded-for"
     """One of them only: a header that the proxy does not write may be forged by the caller."""
+    connections: Annotated[
+        int,
+        msgspec.Meta(ge=64, le=65_536),
+        Setting(
+            "Most open connections; fewer if the limit of open files is too low, of which 512 are "
+            "kept for the service"
+        ),
+    ] = 8_192
+    connections_per_network: Annotated[
+        Positive,
+        Setting(
+            "Most open connections of one network, an IPv4 address or an IPv6 /64; trusted proxies "
+            "have no bound"
+        ),
+    ] = 256
     cors_origins: Annotated[
         tuple[SettingOrigin, ...],
         Setting(

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from litestar.connection import ASGIConnection
 
+from api.deps import ApiDeps
+
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -14,9 +16,11 @@ _IPV6_BLOCK_BITS = 64
 
 ForwardedHeader = Literal["x-forwarded-for", "forwarded"]
 
-_PAIR = re.compile(r'\s*([^=;\s]+)=("(?:[^"\\]|\\.)*"|[^;"]*)\s*(?:;|$)')
-_ELEMENT = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*")*)(?:,|$)')
+_QUOTE_OR = {sign: re.compile(f'["{sign}]') for sign in ",;"}
 _WITH_PORT = re.compile(r"\[(?P<v6>[^\]]+)\](?::\d+)?|(?P<v4>[\d.]+):\d+")
+
+_MOST_CHARS = 4_096
+"""Longest header of proxies, over all its lines, that is read."""
 
 LOCAL = "local"
 """Network of a caller without an IP address, over a Unix-domain socket."""
@@ -39,7 +43,7 @@ def client_network(
     if client is None:
         return LOCAL
     for hop in reversed(forwarded_for):
-        if not any(client in network for network in trusted):
+        if not _is_in(client, trusted):
             break
         named = _parse(hop)
         if named is None:
@@ -50,35 +54,74 @@ def client_network(
     return str(client)
 
 
-def network_of(
-    connection: ASGIConnection[Any, Any, Any, Any],
-    *,
-    header: ForwardedHeader,
-    trusted: tuple[IpNetwork, ...],
-) -> str:
-    """Return the network of the client of a connection; `header` is the one that proxies write."""
-    return client_network(
-        connection.client.host if connection.client else None,
-        forwarded_hops(connection.headers.getall(header, []), header),
-        trusted=trusted,
-    )
+def is_trusted(peer: str | None, trusted: tuple[IpNetwork, ...]) -> bool:
+    """True if the peer of a connection is a trusted proxy."""
+    address = _parse(peer)
+    return address is not None and _is_in(address, trusted)
+
+
+def network_of(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+    """Return the network of the client of a connection.
+
+    The header of proxies is not even parsed unless a trusted one sent it.
+    """
+    deps: ApiDeps = connection.app.state.deps
+    trusted: tuple[IpNetwork, ...] = connection.app.state.trusted_proxies
+    peer = connection.client.host if connection.client else None
+    hops: list[str] = []
+    if is_trusted(peer, trusted):
+        header = deps.settings.forwarded_header
+        hops = forwarded_hops(connection.headers.getall(header, []), header)
+    return client_network(peer, hops, trusted=trusted)
 
 
 def forwarded_hops(lines: Sequence[str], header: ForwardedHeader) -> list[str]:
     """Return the hops named by a header, from all its lines, the nearest last.
 
-    Source: RFC 7239 for Forwarded. A hop that is hidden or invalid keeps its place.
+    Source: RFC 7239 for Forwarded. A hop that is hidden or invalid keeps its place. Of a long
+    header only the end is read: the nearest proxies wrote it.
     """
-    text = ",".join(lines)
+    text = ",".join(lines)[-_MOST_CHARS:]
     if header == "x-forwarded-for":
         return text.split(",") if text else []
-    elements = [element for element in _ELEMENT.findall(text) if element.strip()]
-    return [_for(element) for element in elements]
+    return [_for(element) for element in _split_unquoted(text, ",") if element.strip()]
 
 
 def _for(element: str) -> str:
-    pairs = {name.lower(): value for name, value in _PAIR.findall(element)}
-    return str(pairs.get("for", "unknown")).strip().strip('"')
+    hop = "unknown"
+    for pair in _split_unquoted(element, ";"):
+        name, _, value = pair.partition("=")
+        if name.strip().lower() == "for":
+            hop = value.strip().strip('"')
+    return hop
+
+
+def _split_unquoted(text: str, sign: Literal[",", ";"]) -> list[str]:
+    """Split at the signs outside quoted strings, in linear time.
+
+    The text is read from its end: a quote that a client left open cannot hide what its proxy wrote
+    behind it.
+    """
+    parts: list[str] = []
+    end = len(text)
+    is_quoted = False
+    for found in reversed(list(_QUOTE_OR[sign].finditer(text))):
+        at = found.start()
+        if found[0] == '"':
+            is_quoted ^= not (is_quoted and _is_escaped(text, at))
+        elif not is_quoted:
+            parts.append(text[at + 1 : end])
+            end = at
+    parts.append(text[:end])
+    return parts[::-1]
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    """True if an odd number of backslashes stands before a position."""
+    first = at
+    while first > 0 and text[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1
 
 
 def _parse(text: str | None) -> IpAddress | None:
@@ -94,3 +137,7 @@ def _parse(text: str | None) -> IpAddress | None:
     if isinstance(address, ipaddress.IPv6Address):
         return address.ipv4_mapped or address
     return address
+
+
+def _is_in(address: IpAddress, networks: tuple[IpNetwork, ...]) -> bool:
+    return any(address in network for network in networks)

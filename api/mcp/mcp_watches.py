@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 import msgspec
+from litestar.connection import ASGIConnection
 from litestar.types import HTTPScope
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
@@ -30,6 +31,7 @@ from mcp.types import (
 
 from api.auth.keys import Caller, caller_of
 from api.auth.limits import KeyLimits
+from api.auth.networks import network_of
 from api.error_answers import RefusalError, StoreDownError
 from api.mcp.mcp_tool import COUNTS, FREE, CalledTool, McpTool, NoArguments, tool_result
 from api.watches.event_feed import EventFeed, Gap, Listening
@@ -151,7 +153,7 @@ class McpWatches:
         if self._event_feed is None:
             raise MCPError(INVALID_PARAMS, "This deployment keeps no watches")
         try:
-            self._event_feed.admit(caller.key.key_id)
+            place = self._event_feed.places.take(caller.key.key_id, _network(context))
         except RefusalError as error:
             raise MCPError(INVALID_PARAMS, msgspec.json.encode(error.body).decode()) from error
         arguments = params.notifications
@@ -161,7 +163,7 @@ class McpWatches:
         )
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus)
-        listening = Listening(key_id=caller.key.key_id, watch_id=None, after=None)
+        listening = Listening(place=place, key_id=caller.key.key_id, watch_id=None, after=None)
         messages = self._event_feed.follow(listening, is_live=lambda: self._is_live(caller))
         async with aclosing(messages):
             await anext(messages)  # from here on nothing is missed
@@ -233,3 +235,8 @@ def _uri_of(watch_id: int) -> str:
 def _caller(context: ServerRequestContext[Any]) -> Caller:
     scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
     return caller_of(scope)
+
+
+def _network(context: ServerRequestContext[Any]) -> str:
+    scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
+    return network_of(ASGIConnection(scope))

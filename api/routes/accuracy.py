@@ -6,6 +6,7 @@ from litestar import Request, Response, get
 from litestar.params import Parameter
 
 from api.auth.keys import require_key
+from api.auth.networks import network_of
 from api.auth.public_limits import PublicLimits
 from api.deps import ApiDeps
 from api.error_answers import (
@@ -21,7 +22,6 @@ from api.error_answers import (
 from api.formats.accuracy_format import DAYS, GROUP_KEYS, AccuracyAnswer, GroupKey
 from api.openapi.responses import MALFORMED, NO_KEY, documented, unknown_value
 from api.pages.page_rendering import page
-from api.routes.token_page import network_asking
 from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.accuracy_service import AccuracyService
 from api.sign_in.browser import find_visitor
@@ -98,7 +98,7 @@ async def show_accuracy(request: Request[Any, Any, Any]) -> Response[str]:
     deps: ApiDeps = request.app.state.deps
     if await find_visitor(request) is None:
         limits: PublicLimits = request.app.state.public_limits
-        await limits.admit_page(network_asking(request))
+        await limits.admit_page(network_of(request))
         if not deps.public.is_open:
             raise KeyRequiredError
     answer = await _answer(request, days=_PAGE_DAYS, by=_OF_PAGE, chain=None)

@@ -39,13 +39,9 @@ _DAY_S = 86_400
 
 _NETWORK = "assay_network"
 
-BODY_WITHIN_S = 10.0
-"""Seconds after which an incomplete body is taken as truncated."""
-
 # A truncated body (an internal error to Litestar), one that is not JSON, or nested too deep.
 _NOT_JSON = (
     InternalServerException,
-    TimeoutError,
     msgspec.DecodeError,
     UnicodeDecodeError,
     RecursionError,
@@ -116,11 +112,7 @@ async def admit_attempt(
     deps: ApiDeps = connection.app.state.deps
     if not deps.has_billing:
         raise BillingOffError
-    network = network_of(
-        connection,
-        header=deps.settings.forwarded_header,
-        trusted=connection.app.state.trusted_proxies,
-    )
+    network = network_of(connection)
     wait_s = await asyncio.to_thread(
         deps.ledger.note_attempt, network, deps.now_s(), per_hour=ATTEMPTS_PER_HOUR
     )
@@ -134,7 +126,7 @@ async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
     if not isinstance(connection, Request):
         return
     try:
-        msgspec.json.decode(await asyncio.wait_for(connection.body(), BODY_WITHIN_S))
+        msgspec.json.decode(await connection.body())
     except _NOT_JSON as error:
         raise NotJsonError from error
 

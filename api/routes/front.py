@@ -94,13 +94,7 @@ async def _lists_for(
     if visitor is not None:
         return lists
     limits: PublicLimits = request.app.state.public_limits
-    await limits.admit_page(
-        network_of(
-            request,
-            header=deps.settings.forwarded_header,
-            trusted=request.app.state.trusted_proxies,
-        )
-    )
+    await limits.admit_page(network_of(request))
     return lists if deps.public.is_open else None
 
 

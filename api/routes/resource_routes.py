@@ -11,6 +11,7 @@ from litestar.params import FromPath
 from analysis.replay.evidence_pack import PackFile
 from api.auth.keys import caller_of, require_key
 from api.auth.limits import KeyLimits
+from api.auth.networks import network_of
 from api.auth.public_limits import PublicLimits
 from api.auth.robots import is_robot
 from api.deps import ApiDeps
@@ -35,7 +36,7 @@ from api.routes.token import (
     require_chain,
     respond,
 )
-from api.routes.token_page import account_caller, network_asking
+from api.routes.token_page import account_caller
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_file, pack_once
 from api.sign_in.browser import find_visitor
@@ -163,7 +164,7 @@ async def _admit_page(request: Request[Any, Any, Any], slug: str, *, is_simulate
     if is_simulated and is_robot(request.headers):
         raise NotAnalysedError
     public: PublicLimits = request.app.state.public_limits
-    network = network_asking(request)
+    network = network_of(request)
     await public.admit_page(network)
     if not is_simulated:
         return

@@ -14,11 +14,11 @@ from api.pages.page_rendering import GUARDED, explain
 from api.sign_in.attempt import SignInAttempt
 from api.sign_in.browser import (
     attempt_cookie,
-    cookie_name,
     gone_cookie,
     issuer_of,
     require_own_form,
     require_visitor,
+    sent_cookie,
     session_cookie,
     session_token,
 )
@@ -85,7 +85,7 @@ async def _sign_in(request: Request[Any, Any, Any]) -> str:
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     query = request.query_params
-    secret = request.cookies.get(cookie_name(issuer, "attempt"))
+    secret = sent_cookie(request, "attempt")
     if not secret:
         raise AttemptGoneError
     attempt = SignInAttempt(secret=secret)

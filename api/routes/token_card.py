@@ -40,9 +40,7 @@ async def send_card(request: Request[Any, Any, Any], address: FromPath[str]) -> 
     if not deps.public.is_open:
         raise NotFoundException
     limits: PublicLimits = request.app.state.public_limits
-    trusted = request.app.state.trusted_proxies
-    network = network_of(request, header=deps.settings.forwarded_header, trusted=trusted)
-    await limits.admit_page(network)
+    await limits.admit_page(network_of(request))
     answers: Answers = request.app.state.answers
     try:
         known = await answers.recall(chain=chain_of(request), address=address)

@@ -145,7 +145,7 @@ async def _refresh(
         return
     else:
         public: PublicLimits = request.app.state.public_limits
-        network = network_asking(request)
+        network = network_of(request)
         await public.admit_page(network)
         if await public.take_analysis(network, chain_of(request), address) is not None:
             return
@@ -154,16 +154,6 @@ async def _refresh(
     # The redirected page shows the result.
     with suppress(AssayError, TimeoutError):
         await asyncio.wait_for(newest, PATIENCE_S)
-
-
-def network_asking(request: Request[Any, Any, Any]) -> str:
-    """Return the network that the limits of visitors without a key are counted on."""
-    deps: ApiDeps = request.app.state.deps
-    return network_of(
-        request,
-        header=deps.settings.forwarded_header,
-        trusted=request.app.state.trusted_proxies,
-    )
 
 
 async def account_caller(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller | None:
@@ -193,7 +183,7 @@ async def _for_public(
     request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
 ) -> Response[Any]:
     limits: PublicLimits = request.app.state.public_limits
-    network = network_asking(request)
+    network = network_of(request)
     await limits.admit_page(network)
 
     async def admit_analysis() -> None:

@@ -10,6 +10,7 @@ from litestar.params import Parameter
 from litestar.response import ServerSentEvent
 
 from api.auth.keys import Keyring, caller_of
+from api.auth.networks import network_of
 from api.deps import ApiDeps
 from api.error_answers import (
     DetailBody,
@@ -54,9 +55,9 @@ _MORE: Final[Mapping[int, ResponseSpec]] = {
     ),
     429: documented(
         DetailBody,
-        "A limit is reached, or the key has too many streams open",
+        "A limit is reached, or the key or its network has too many streams open",
         burst=LimitedError(detail="Limit of 5 calls in 10 seconds reached.", headers={}),
-        too_many_streams=TooManyStreamsError(most=10),
+        too_many_streams=TooManyStreamsError(whose="This key", most=10),
     ),
 }
 
@@ -112,17 +113,17 @@ def _stream(
 ) -> ServerSentEvent:
     event_feed: EventFeed = request.app.state.event_feed
     caller = caller_of(request.scope)
-    event_feed.admit(caller.key.key_id)
     last = request.headers.get("Last-Event-ID", "").strip()
-    listening = Listening(
-        key_id=caller.key.key_id,
-        watch_id=watch_id,
-        after=_event_id(last) if last else after,
-    )
+    begins_after = _event_id(last) if last else after
     deps: ApiDeps = request.app.state.deps
     keyring: Keyring = request.app.state.keyring
+    place = event_feed.places.take(caller.key.key_id, network_of(request))
     if is_head(request.scope):
+        place.free()
         return ServerSentEvent(_nothing())
+    listening = Listening(
+        place=place, key_id=caller.key.key_id, watch_id=watch_id, after=begins_after
+    )
     return ServerSentEvent(
         event_feed.stream(listening, is_live=lambda: keyring.is_live(caller, deps.now_s()))
     )

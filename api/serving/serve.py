@@ -4,13 +4,19 @@ import asyncio
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
 from litestar.types import ASGIApp
 
+from api.auth.networks import IpNetwork
+from api.serving.connection_bounds import USUAL_BOUNDS, ConnectionBounds, fit_files
+from api.serving.connection_guard import ConnectionGuard
+from api.serving.guarded_calls import GuardedCalls
 from core.errors import ConfigError, InternalError
 from core.process.time_slice import restore_time_slice, shorten_time_slice
 
@@ -20,6 +26,15 @@ GRACE_S = 15.0
 _SWITCH_S = 0.0005
 """Seconds a thread may hold the interpreter. With Python's own 5 ms, one call in a hundred would
 wait that long behind the thread that writes the counters."""
+
+_BACKLOG = 4_096
+"""Connections that may wait to be accepted; Linux cuts it to net.core.somaxconn."""
+
+_HEAD_WITHIN_MS = 30_000
+"""Milliseconds in which the head of a call has to arrive; an idle connection ends after it too."""
+
+_MOST_HEAD_BYTES = 16_384
+"""Longest head of a call, as at HAProxy. Half-sent heads take this much memory of a connection."""
 
 _KNOCK_S = 0.02
 
@@ -40,32 +55,29 @@ async def serve(
     port: int,
     stop: asyncio.Event,
     listening: asyncio.Future[int] | None = None,
+    bounds: ConnectionBounds = USUAL_BOUNDS,
+    trusted: tuple[IpNetwork, ...] = (),
 ) -> None:
     """Serve the application until `stop` is set, then let running calls end.
 
-    `listening` is set to the port once calls are answered; port 0 takes any free one. Raises
-    ConfigError when the address cannot be listened on, ServerEndedError when the server ends by
-    itself.
+    `listening` is set to the port once calls are answered; port 0 takes any free one. `trusted` are
+    the networks of proxies, whose connections no bound of a network applies to. Raises ConfigError
+    when the address cannot be listened on or too few files may be open, ServerEndedError when the
+    server ends by itself.
     """
     port = check_address(host, port)
+    bounds = fit_files(bounds)
+    guard = ConnectionGuard(bounds, port=port, trusted=trusted)
     sys.setswitchinterval(_SWITCH_S)
     # Before the server starts threads, which inherit it: else one call in a hundred waits for the
     # end of the slice of a statement or a simulation's decoder on the same core.
     shorten_time_slice()
     others = _foreign_threads()
-    server = Server(
-        app,
-        address=host,
-        port=port,
-        interface=Interfaces.ASGI,
-        # Without TLS no client uses HTTP/2, and it would allow 16 MB of headers a call.
-        http=HTTPModes.http1,
-        websockets=False,
-        log_level=LogLevels.error,  # its only warning is that embedding is experimental
-    )
+    server = _server(GuardedCalls(app, guard), host, port, bounds)
     serving = asyncio.create_task(server.serve())
     stopping = asyncio.create_task(stop.wait())
     announcing = asyncio.create_task(_announce(host, port, listening))
+    guarding = asyncio.create_task(guard.run())
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not stopping.done():
@@ -76,9 +88,31 @@ async def serve(
         server.stop()  # type: ignore[no-untyped-call]  # granian's own, without annotations
         await asyncio.wait({serving}, timeout=GRACE_S)
         serving.cancel()
-        await asyncio.gather(serving, stopping, announcing, return_exceptions=True)
+        guarding.cancel()
+        with suppress(OSError):
+            await guard.close_all()
+        await asyncio.gather(serving, stopping, announcing, guarding, return_exceptions=True)
         await _until_ended(others)
         restore_time_slice()
+
+
+def _server(app: ASGIApp, host: str, port: int, bounds: ConnectionBounds) -> Server:
+    return Server(
+        app,
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        # Without TLS no client uses HTTP/2, and it would allow 16 MB of headers a call.
+        http=HTTPModes.http1,
+        websockets=False,
+        backlog=_BACKLOG,
+        # Beyond it connections wait in the backlog: the store must never lack a file.
+        backpressure=bounds.most,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=_HEAD_WITHIN_MS, max_buffer_size=_MOST_HEAD_BYTES
+        ),
+        log_level=LogLevels.error,  # its only warning is that embedding is experimental
+    )
 
 
 def _foreign_threads() -> set[str]:

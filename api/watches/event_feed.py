@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from typing import Final, TypeVar
 
 import msgspec
 import structlog
@@ -20,8 +21,19 @@ from sql.engine.store import Store
 from sql.watches.watch_messages import WatchMessage, find_newest_message, list_after, list_new
 from sql.watches.watches import Watch, find_watch, list_watches_of
 
+_Owner = TypeVar("_Owner", int, str)
+
+MOST_STREAMS: Final = 1_000
+"""Event streams that a process may have open."""
+
 MOST_STREAMS_OF_KEY = 10
 """Event streams that one key may have open."""
+
+MOST_STREAMS_OF_NETWORK = 50
+"""Event streams that one network may have open, over all its keys."""
+
+_BEGUN_WITHIN_S: Final = 10.0
+"""Seconds after which a place is free again if its stream has not begun: the caller is gone."""
 
 LONGEST_S = 3_600.0
 """Seconds after which a stream ends. Clients connect again, and continue where they were."""
@@ -36,9 +48,67 @@ _RETRY_MS = 2_000
 _LOG = structlog.get_logger(__name__)
 
 
+class StreamPlace:
+    """Place of one stream: taken at once, held while the stream is open."""
+
+    def __init__(self, places: "StreamPlaces", key_id: int, network: str) -> None:
+        self._places = places
+        self._key_id = key_id
+        self._network = network
+        self._is_free = False
+        loop = asyncio.get_running_loop()
+        self._unused = loop.call_later(_BEGUN_WITHIN_S, self.free)
+
+    def begin(self) -> None:
+        """Hold the place until `free`."""
+        self._unused.cancel()
+
+    def free(self) -> None:
+        """Give the place back; a second call has no effect."""
+        self._unused.cancel()
+        if not self._is_free:
+            self._is_free = True
+            self._places.give_back(self._key_id, self._network)
+
+
+class StreamPlaces:
+    """All places of a process."""
+
+    def __init__(self) -> None:
+        self._of_key = Counter[int]()
+        self._of_network = Counter[str]()
+
+    def take(self, key_id: int, network: str) -> StreamPlace:
+        """Take a place. Raises TooManyStreamsError if there is none.
+
+        Check and count are one step, so simultaneous calls cannot pass together.
+        """
+        if self._of_key.get(key_id, 0) >= MOST_STREAMS_OF_KEY:
+            raise TooManyStreamsError(whose="This key", most=MOST_STREAMS_OF_KEY)
+        if self._of_network.get(network, 0) >= MOST_STREAMS_OF_NETWORK:
+            raise TooManyStreamsError(whose="This network", most=MOST_STREAMS_OF_NETWORK)
+        if self._of_key.total() >= MOST_STREAMS:
+            raise TooManyStreamsError(whose="This service", most=MOST_STREAMS)
+        self._of_key[key_id] += 1
+        self._of_network[network] += 1
+        return StreamPlace(self, key_id, network)
+
+    def give_back(self, key_id: int, network: str) -> None:
+        """Count a stream out."""
+        _decrement(self._of_key, key_id)
+        _decrement(self._of_network, network)
+
+
+def _decrement(counts: Counter[_Owner], owner: _Owner) -> None:
+    counts[owner] -= 1
+    if not counts[owner]:
+        del counts[owner]
+
+
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
     """Subscription of one stream."""
 
+    place: StreamPlace
     key_id: int
     watch_id: int | None
     """None: all watches of the key."""
@@ -73,7 +143,7 @@ class EventFeed:
         self._renderer = renderer
         self._stop = stop or asyncio.Event()
         self._listeners: set[_Listener] = set()
-        self._open = Counter[int]()
+        self.places = StreamPlaces()
         self._looking: asyncio.Task[None] | None = None
 
     async def aclose(self) -> None:
@@ -81,11 +151,6 @@ class EventFeed:
         self._stop.set()
         if self._looking is not None:
             await self._looking
-
-    def admit(self, key_id: int) -> None:
-        """Raise TooManyStreamsError if the key may open no more streams."""
-        if self._open[key_id] >= MOST_STREAMS_OF_KEY:
-            raise TooManyStreamsError(most=MOST_STREAMS_OF_KEY)
 
     async def stream(
         self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
@@ -117,7 +182,7 @@ class EventFeed:
         listener = _Listener(
             key_id=listening.key_id, watch_id=listening.watch_id, wake=asyncio.Event()
         )
-        self._open[listening.key_id] += 1
+        listening.place.begin()
         self._listeners.add(listener)
         try:
             async for message in self._follow(listening, listener, is_live):
@@ -126,7 +191,7 @@ class EventFeed:
             _LOG.error("event stream failed", why=str(error))
         finally:
             self._listeners.discard(listener)
-            self._open[listening.key_id] -= 1
+            listening.place.free()
 
     async def _follow(
         self,

@@ -30,10 +30,11 @@ class WatchLimitError(RefusalError):
 
 
 class TooManyStreamsError(RefusalError):
-    """The key has its maximum number of open event streams."""
+    """The key, its network or the service has its maximum number of open event streams."""
 
-    def __init__(self, *, most: int) -> None:
-        detail = f"This key has {most} open event streams, and may have no more."
+    def __init__(self, *, whose: str, most: int) -> None:
+        """`whose`: the beginning of the sentence, such as "This key"."""
+        detail = f"{whose} has {most} open event streams, and may have no more."
         super().__init__(status=429, body=DetailBody(detail=detail), headers={"Retry-After": "60"})
 
 

@@ -10,8 +10,10 @@ from typing import Final
 import structlog
 from litestar.types import ASGIApp
 
+from api.auth.networks import parse_networks
 from api.deps import Prefill, StatusDeps
 from api.serving.cached_answer_app import CachedAnswerApp
+from api.serving.connection_bounds import ConnectionBounds, fit_files
 from api.serving.serve import check_address, serve
 from api.status_app import create_status_app
 from assay.service.analyse_role import begin_analysing
@@ -24,12 +26,16 @@ from assay.service.metrics.service_metrics import ServiceMetrics
 from assay.service.process_state import process_state
 from assay.service.roles import EVERY_ROLE, Role
 from assay.service.shared_parts import SharedParts, open_parts
-from config.settings import Settings
+from config.settings import ApiSettings, Settings
 from core.process.stop_signals import stop_on_signals
 
 _THREADS: Final = 48
 """Threads for blocking store calls. asyncio's default (cores + 4) is exhausted by a few hung
 statements, and unrelated requests then queue."""
+
+_END_WITHIN_S: Final = 23.0
+"""Seconds from the end of draining to the end of the process, whatever hangs. Container runtimes
+kill after 30."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -50,8 +56,9 @@ async def run_service(
     chain remains.
     """
     check_address(host, port)
+    fit_files(_bounds_of(settings.api))
     stop, closing = asyncio.Event(), asyncio.Event()
-    stop_on_signals(stop)
+    stop_on_signals(stop, within_s=settings.drain_s + _END_WITHIN_S)
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="asyncio")
     asyncio.get_running_loop().set_default_executor(threads)
     async with AsyncExitStack() as stack:
@@ -77,7 +84,21 @@ async def run_service(
                 group.create_task(keep_reading_tips(parts))
                 group.create_task(keep_registry(parts, parts.registry, analysis))
             group.create_task(_close_after_grace(stop, closing, grace_s=settings.drain_s))
-            group.create_task(serve(app, host=host, port=port, stop=closing, listening=listening))
+            group.create_task(
+                serve(
+                    app,
+                    host=host,
+                    port=port,
+                    stop=closing,
+                    listening=listening,
+                    bounds=_bounds_of(settings.api),
+                    trusted=parse_networks(settings.api.trusted_proxies),
+                )
+            )
+
+
+def _bounds_of(settings: ApiSettings) -> ConnectionBounds:
+    return ConnectionBounds(most=settings.connections, of_network=settings.connections_per_network)
 
 
 def _open_app(

@@ -23,7 +23,8 @@ from core.rpc.wire import decode_answers, encode_requests
 
 _PING_S = 15.0
 _ANNOUNCEMENTS_KEPT = 256
-_FEEDS_KEPT = 8
+_ANNOUNCED_BYTES = 1 << 20
+"""Most bytes of announcements that wait for their reader. A header has about two thousand."""
 
 # Its own logger, kept quiet: the library's debug lines quote the request path, where keys live.
 _quiet = logging.getLogger("indexer.websocket.frames")
@@ -47,7 +48,38 @@ _peek_one = msgspec.json.Decoder(_Peek)
 _peek_many = msgspec.json.Decoder(list[_Peek])
 
 _Waiting = asyncio.Future[bytes]
-_Feed = asyncio.Queue[msgspec.Raw | UpstreamError]
+
+
+class _Feed:
+    """Announcements of one subscription that wait for their reader; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[msgspec.Raw | UpstreamError] = asyncio.Queue()
+        self._bytes = 0
+
+    def put(self, announced: msgspec.Raw) -> None:
+        """Keep a copy. An announcement beyond the bound is dropped, as are older ones for it."""
+        size = len(announced)
+        if size > _ANNOUNCED_BYTES:
+            return
+        self._queue.put_nowait(announced.copy())
+        self._bytes += size
+        while self._bytes > _ANNOUNCED_BYTES or self._queue.qsize() > _ANNOUNCEMENTS_KEPT:
+            self._taken(self._queue.get_nowait())
+
+    def fail(self, failure: UpstreamError) -> None:
+        """End the feed."""
+        self._queue.put_nowait(failure)
+
+    async def next(self) -> msgspec.Raw:
+        """Wait for an announcement. Raises the error that ended the feed."""
+        return self._taken(await self._queue.get())
+
+    def _taken(self, announced: msgspec.Raw | UpstreamError) -> msgspec.Raw:
+        if isinstance(announced, UpstreamError):
+            raise announced
+        self._bytes -= len(announced)
+        return announced
 
 
 class WebSocketTransport:
@@ -61,6 +93,8 @@ class WebSocketTransport:
         self._connection: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._waiting: dict[int, _Waiting] = {}
+        self._subscribing: dict[int, _Feed] = {}
+        """Feeds of subscriptions that the node has not named yet, by the id of their request."""
         self._feeds: dict[str, _Feed] = {}
 
     def __repr__(self) -> str:
@@ -95,22 +129,18 @@ class WebSocketTransport:
         Raises UpstreamError when it breaks or the node rejects the subscription.
         """
         request = RpcRequest("eth_subscribe", (topic,))
-        body = await self.exchange(
-            encode_requests([request], first_id=first_id), ids=range(first_id, first_id + 1)
-        )
-        answer = decode_answers(body, first_id=first_id, count=1, service=self._service)[0]
-        if isinstance(answer, RpcFault):
-            raise UpstreamError(service=self._service, reason=f"eth_subscribe: {answer.message}")
-        name = _subscription_id(answer, service=self._service)
-        feed = self._feeds.setdefault(name, asyncio.Queue())
+        feed = self._subscribing[first_id] = _Feed()
         try:
+            body = await self.exchange(
+                encode_requests([request], first_id=first_id), ids=range(first_id, first_id + 1)
+            )
+            if first_id in self._subscribing:  # an answer without this id
+                self._name(first_id, body)
             while True:
-                announced = await feed.get()
-                if isinstance(announced, UpstreamError):
-                    raise announced
-                yield announced
+                yield await feed.next()
         finally:
-            self._feeds.pop(name, None)
+            self._subscribing.pop(first_id, None)
+            self._feeds = {name: one for name, one in self._feeds.items() if one is not feed}
 
     async def aclose(self) -> None:
         """Close the connection. Requests in flight fail."""
@@ -165,8 +195,9 @@ class WebSocketTransport:
         for answer in waiting.values():
             if not answer.done():
                 answer.set_exception(failure)
-        for feed in self._feeds.values():
-            feed.put_nowait(failure)
+        feeds, self._feeds = self._feeds, {}
+        for feed in feeds.values():
+            feed.fail(failure)
 
     def _deliver(self, body: bytes) -> None:
         try:
@@ -179,8 +210,22 @@ class WebSocketTransport:
             self._announce(peeks[0].params)
             return
         answer = self._find(peeks)
-        if answer is not None and not answer.done():
-            answer.set_result(body)
+        if answer is None or answer.done():
+            return
+        if len(peeks) == 1 and isinstance(peeks[0].id, int) and peeks[0].id in self._subscribing:
+            # Named here and not by the reader: an announcement may be the next message.
+            self._name(peeks[0].id, body)
+        answer.set_result(body)
+
+    def _name(self, number: int, body: bytes) -> None:
+        """Note the subscription of a feed, or the failure in place of it."""
+        feed = self._subscribing.pop(number)
+        try:
+            name = _subscription_id(body, number=number, service=self._service)
+        except UpstreamError as error:
+            feed.fail(error)
+        else:
+            self._feeds[name] = feed
 
     def _find(self, peeks: list[_Peek]) -> _Waiting | None:
         for peek in peeks:
@@ -192,16 +237,17 @@ class WebSocketTransport:
         return open_questions.pop() if lone else None
 
     def _announce(self, announced: _Announced) -> None:
-        # The first event may arrive before the subscription's id has been read.
-        if announced.subscription not in self._feeds and len(self._feeds) >= _FEEDS_KEPT:
-            return
-        feed = self._feeds.setdefault(announced.subscription, asyncio.Queue())
-        feed.put_nowait(announced.result.copy())
-        if feed.qsize() > _ANNOUNCEMENTS_KEPT:
-            feed.get_nowait()
+        """Pass an announcement on. Those of unknown subscriptions are dropped."""
+        feed = self._feeds.get(announced.subscription)
+        if feed is not None:
+            feed.put(announced.result)
 
 
-def _subscription_id(answer: msgspec.Raw, *, service: str) -> str:
+def _subscription_id(body: bytes, *, number: int, service: str) -> str:
+    """Return the subscription named by an answer. Raises UpstreamError if it names none."""
+    answer = decode_answers(body, first_id=number, count=1, service=service)[0]
+    if isinstance(answer, RpcFault):
+        raise UpstreamError(service=service, reason=f"eth_subscribe: {answer.message}")
     try:
         return msgspec.json.decode(answer, type=str)
     except msgspec.MsgspecError as error:

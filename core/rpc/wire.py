@@ -30,6 +30,8 @@ _RATE_WORDS = (
 _EVM_CODES = frozenset({3, -32015})
 """Codes of reverts: go-ethereum and its followers; Parity and Nethermind."""
 _MOST_ID_DIGITS = 18
+_MESSAGE_CHARACTERS = 2_000
+"""Characters of an error's message that are kept: its words are searched for by expressions."""
 _DETAIL_CHARACTERS = 200
 """Characters of an error's data that are kept."""
 _TOO_LONG_FOR_BATCH = "response too large"
@@ -212,7 +214,7 @@ def _fault(error: _Error) -> RpcFault:
         data = None
     revert = _revert_data(data)
     detail = "" if data is None or revert is not None else _text_of(data)
-    text = error.message or ""
+    text = (error.message or "")[:_MESSAGE_CHARACTERS]
     message = f"{text} ({detail})" if detail else text
     return RpcFault(code=_code(error.code), message=message, data=revert)
 

@@ -23,7 +23,7 @@ from indexer.decode.byte_layouts import (
 from indexer.decode.log_columns import ADDRESS_BYTES, COLUMNS, HASH_BYTES, LogShape
 from indexer.decode.logs import MOST_TOPICS, columns_of
 
-_BLANKS = rb"[ \t\n\r]*"
+_BLANKS = rb"[ \t\n\r]*+"  # possessive: two neighbours would else share a run in every way
 _STRING = rb'"[^"\\\x00-\x1f]*"'
 _OTHER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null"
 _LIST = rb"\[%s(?:%s(?:%s,%s%s)*)?%s\]" % (_BLANKS, _STRING, _BLANKS, _BLANKS, _STRING, _BLANKS)

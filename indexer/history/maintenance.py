@@ -7,13 +7,13 @@ and accuracy counts.
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine
 
 import structlog
 
 from config.facts.chain import Chain
 from config.settings import IndexerSettings
 from core.errors import InternalError
+from core.process.stop_signals import run_until_stop
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW
 from indexer.history.transfer_history import Histories
@@ -54,26 +54,13 @@ async def keep_up(
                 delete_at_s = clock_s() + _DELETED_EVERY_S
                 await asyncio.to_thread(_delete_old, chain, store, settings)
             await asyncio.to_thread(_finalize, chain, store)
-            await _unless(stop, histories.fetch_next())
+            await run_until_stop(histories.fetch_next(), stop)
         except (InternalError, OSError) as error:
             # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
                 _log.error("maintenance failed, retrying", chain=chain.slug, reason=str(error))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), settings.poll_s)
-
-
-async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> None:
-    """Run the work, and cancel it when `stop` is set."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if tasks[0].done():
-            tasks[0].result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:

@@ -15,6 +15,7 @@ class WebhookTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Webhook of a watch."""
 
     watch_id: int
+    key_id: int
     url: str
     secret: Secret
 
@@ -81,6 +82,7 @@ class MessageNumber(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Due(msgspec.Struct, frozen=True, kw_only=True):
     id: int
+    key_id: int
     url: str
     secret: str
 
@@ -110,7 +112,10 @@ class _FirstDue(msgspec.Struct, frozen=True, kw_only=True):
 def list_due(store: Readable, *, now_s: float, at_most: int) -> list[WebhookTarget]:
     """Return the webhooks with a due message, the longest overdue first."""
     rows = store.fetch("messages/list_due", _Due, now_s=now_s, at_most=at_most)
-    return [WebhookTarget(watch_id=row.id, url=row.url, secret=Secret(row.secret)) for row in rows]
+    return [
+        WebhookTarget(watch_id=row.id, key_id=row.key_id, url=row.url, secret=Secret(row.secret))
+        for row in rows
+    ]
 
 
 def find_next(store: Readable, watch_id: int) -> WatchMessage | None:

@@ -68,6 +68,10 @@ _MOST_AT_ONCE = 256
 _MOST_PER_HOST = 8
 """Attempts at one host at the same time, so that a slow host does not block the others."""
 
+_MOST_PER_KEY = 16
+"""Attempts for watches of one key at the same time, so that slow hosts of one do not block others.
+"""
+
 _MOST_LOOKED_AT = 5_000
 """Due webhooks that are read at a time; those with room are started."""
 
@@ -105,6 +109,7 @@ class DeliveryWorker:
         self._busy: dict[int, asyncio.Task[None]] = {}
         """Running tasks by watch: at most one attempt at a time, so that messages stay in order."""
         self._hosts = Counter[str]()
+        self._keys = Counter[int]()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Deliver until the stop, then give running attempts a moment."""
@@ -137,10 +142,15 @@ class DeliveryWorker:
         )
         for target in due:
             host = urlsplit(target.url).netloc
-            is_full = len(self._busy) >= _MOST_AT_ONCE or self._hosts[host] >= _MOST_PER_HOST
+            is_full = (
+                len(self._busy) >= _MOST_AT_ONCE
+                or self._hosts[host] >= _MOST_PER_HOST
+                or self._keys[target.key_id] >= _MOST_PER_KEY
+            )
             if target.watch_id in self._busy or is_full:
                 continue
             self._hosts[host] += 1
+            self._keys[target.key_id] += 1
             self._busy[target.watch_id] = asyncio.create_task(self._deliver(target, host))
 
     async def _deliver(self, target: WebhookTarget, host: str) -> None:
@@ -160,6 +170,7 @@ class DeliveryWorker:
         finally:
             del self._busy[target.watch_id]
             self._hosts[host] -= 1
+            self._keys[target.key_id] -= 1
 
     async def _send(self, target: WebhookTarget, message: WatchMessage) -> bool:
         """Make one attempt and record it; return True if the message was taken."""

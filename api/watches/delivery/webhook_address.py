@@ -4,17 +4,25 @@ Source: OWASP, Server-Side Request Forgery Prevention; the special-purpose addre
 IANA, as in Python's `ipaddress`.
 """
 
+import asyncio
 import ipaddress
 import socket
+import threading
+import time
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
 
 from core.errors import CallerError
 
 MOST_URL_CHARS: Final = 2_048
+
+_MOST_LOOKUPS: Final = 64
+_MOST_KEPT: Final = 1_024
+_KEPT_S: Final = 60.0
 
 _RESERVED: Final = (
     ipaddress.IPv4Network("192.0.0.0/24"),
@@ -77,27 +85,133 @@ class WebhookRules:
             raise WebhookRefusedError(reason="the URL leads into a private or reserved network")
 
 
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One address of a host."""
+
+    family: socket.AddressFamily
+    address: str
+
+
+_Question = tuple[str, socket.AddressFamily]
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    found: list[Found]
+    until_s: float
+
+
+class NameLookups:
+    """Look-ups of names in separate threads, so that slow names delay nothing else.
+
+    Answers are kept for a minute, failures are not. The system's resolver cannot be interrupted:
+    its threads are daemons, which the end of the process does not wait for.
+    """
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(_MOST_LOOKUPS)
+        self._kept: dict[_Question, _Kept] = {}
+        self._running: dict[_Question, asyncio.Task[list[Found]]] = {}
+
+    async def find(self, host: str, family: socket.AddressFamily) -> list[Found]:
+        """Return the addresses of a host. Raises OSError if there are none, ValueError if the name
+        is none.
+
+        A cancelled caller returns at once; the thread ends with its look-up.
+        """
+        question = (host, family)
+        kept = self._kept.get(question)
+        if kept is not None and time.monotonic() < kept.until_s:
+            return kept.found
+        running = self._running.get(question)
+        if running is None:
+            running = asyncio.create_task(self._ask(question))
+            self._running[question] = running
+            running.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(running)
+
+    async def aclose(self) -> None:
+        """Give up running look-ups."""
+        running = [*self._running.values()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _ask(self, question: _Question) -> list[Found]:
+        try:
+            async with self._room:
+                found = await _find_in_thread(question)
+        finally:
+            del self._running[question]
+        self._kept.pop(question, None)
+        if len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[question] = _Kept(found=found, until_s=time.monotonic() + _KEPT_S)
+        return found
+
+
+async def _find_in_thread(question: _Question) -> list[Found]:
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Found]] = loop.create_future()
+
+    def settle(found: list[Found] | OSError | ValueError) -> None:
+        if answer.done():
+            return
+        if isinstance(found, Exception):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    def run() -> None:
+        found: list[Found] | OSError | ValueError
+        try:
+            found = _find(*question)
+        except (OSError, ValueError) as error:
+            found = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=run, name="name-lookup", daemon=True).start()
+    return await answer
+
+
+def _find(host: str, family: socket.AddressFamily) -> list[Found]:
+    rows = socket.getaddrinfo(
+        host, None, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+    )
+    return [Found(family=kind, address=str(address[0])) for kind, _, _, _, address in rows]
+
+
 class PublicResolver(AbstractResolver):
     """Resolver of names to allowed addresses. Connections are made to exactly these, so a later
     change of the name has no effect."""
 
     def __init__(self, rules: WebhookRules) -> None:
         self._rules = rules
-        self._resolver = ThreadedResolver()
+        self._lookups = NameLookups()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses of a host. Raises WebhookRefusedError if one of them is refused,
         OSError if there are none."""
-        found = await self._resolver.resolve(host, port, family)
+        found = await self._lookups.find(host, family)
         for one in found:
-            self._rules.check_address(ipaddress.ip_address(one["host"].partition("%")[0]))
-        return found
+            self._rules.check_address(ipaddress.ip_address(one.address.partition("%")[0]))
+        return [
+            ResolveResult(
+                hostname=host,
+                host=one.address,
+                port=port,
+                family=one.family,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for one in found
+        ]
 
     async def close(self) -> None:
-        """Close the resolver below."""
-        await self._resolver.close()
+        """Give up running look-ups."""
+        await self._lookups.aclose()
 
 
 def is_public(address: _IpAddress) -> bool:

@@ -15,7 +15,7 @@ from config.facts.chain import Chain
 from config.load_settings import load_settings
 from config.settings import Settings
 from core.process.allocator import share_one_arena
-from core.process.stop_signals import stop_on_signals
+from core.process.stop_signals import run_until_stop, stop_on_signals
 from core.rpc.client import RpcClient
 from indexer.history.backfill import BackfillProgress, BackfillResult, backfill
 from sql.chain.follow_lock import hold_follow_lock
@@ -25,6 +25,12 @@ from sql.engine.store_files import StoreFiles
 
 _YOUNG_OBJECTS = 10_000
 """Objects after which the garbage collector runs in a back-fill."""
+
+_STEP_WITHIN_S = 3.0
+"""Seconds for a running step to end after a signal."""
+
+_END_WITHIN_S = 20.0
+"""Seconds from a signal to the end of the process, whatever hangs."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -54,27 +60,51 @@ def _check_range(first: int, last: int) -> None:
 async def _index(
     settings: Settings, chain: Chain, from_block: int | None, to_block: int | None
 ) -> None:
-    is_follower = from_block is None and to_block is None
     stop = asyncio.Event()
-    stop_on_signals(stop)
+    stop_on_signals(stop, within_s=_END_WITHIN_S)
+    work = _work(settings, chain, from_block, to_block, stop)
+    # A follower completes its step. Rows of a back-fill are committed with its checkpoint.
+    is_ended = await run_until_stop(work, stop, patience_s=_STEP_WITHIN_S)
+    if not is_ended and not _is_follower(from_block, to_block):
+        message = f"stopped before the end; the same command continues with {chain.slug}"
+        raise click.ClickException(message)
+
+
+async def _work(
+    settings: Settings,
+    chain: Chain,
+    from_block: int | None,
+    to_block: int | None,
+    stop: asyncio.Event,
+) -> bool:
+    """Follow, or back-fill. Returns True at the end."""
     async with AsyncExitStack() as stack:
         store = stack.enter_context(closing(open_store(settings.store)))
         write_quote_tokens(store, [chain])
         client = await connect(stack, chain, settings)
-        if is_follower:
+        if _is_follower(from_block, to_block):
             await _follow(chain, client, store, settings, stop)
-            return
+            return True
         head = await client.fetch_head()
         last = max(0, head.number - chain.finality_blocks) if to_block is None else to_block
         first = _start_of(chain) if from_block is None else from_block
         _check_range(first, last)
-        result = await _backfill(chain, client, store, settings, first=first, last=last)
+        try:
+            result = await _backfill(chain, client, store, settings, first=first, last=last)
+        finally:
+            # A write goes on in its thread when it is cancelled, and needs the store.
+            await asyncio.get_running_loop().shutdown_default_executor()
         click.echo(
             f"blocks {first} to {result.done_to}: {result.rows} rows of {result.logs} logs in "
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
         if result.done_to < last:
             _report_rest(chain, result.done_to + 1, last)
+        return True
+
+
+def _is_follower(from_block: int | None, to_block: int | None) -> bool:
+    return from_block is None and to_block is None
 
 
 def _report_rest(chain: Chain, first: int, last: int) -> None:

@@ -1,15 +1,16 @@
 """Work that only one process of a service may do at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import structlog
 
 from config.store_address import PostgresAddress
 from core.errors import StoreError
+from core.process.stop_signals import run_until_stop
 from sql.engine.fenced_store import open_fenced, open_leases
 from sql.engine.store import Store
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Work = Callable[[Store, asyncio.Event], Awaitable[None]]
+Work = Callable[[Store, asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the event is set, and writes to this store only."""
 
 _LOOK_EVERY_S: Final = 0.4
@@ -65,8 +66,8 @@ class OnlyProcess:
         self._store = store
 
     async def lead(self, name: str, work: Work, *, stop: asyncio.Event) -> None:
-        """Do the work until the stop."""
-        await work(self._store, stop)
+        """Do the work until the stop, and cancel what has not ended a while later."""
+        await run_until_stop(work(self._store, stop), stop, patience_s=_END_WITHIN_S)
 
 
 class LeasedLeadership:

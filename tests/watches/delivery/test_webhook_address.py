@@ -4,7 +4,6 @@ import ipaddress
 import socket
 
 import pytest
-from aiohttp.abc import ResolveResult
 
 from api.watches.delivery.webhook_address import (
     MOST_URL_CHARS,
@@ -116,13 +115,10 @@ async def test_one_private_address_among_several_is_enough(
 ) -> None:
     resolver = PublicResolver(STRICT)
 
-    async def resolve(host: str, port: int, family: object) -> list[ResolveResult]:
-        return [
-            ResolveResult(hostname=host, host=each, port=port, family=2, proto=0, flags=0)
-            for each in ("8.8.8.8", second)
-        ]
+    def find(*_: object, **__: object) -> list[object]:
+        return [(socket.AF_INET, 1, 6, "", (each, 0)) for each in ("8.8.8.8", second)]
 
-    monkeypatch.setattr(resolver._resolver, "resolve", resolve)
+    monkeypatch.setattr(socket, "getaddrinfo", find)
     if second == "127.0.0.1":
         with pytest.raises(WebhookRefusedError):
             await resolver.resolve("rebinding.test", 443)
