@@ -17,6 +17,7 @@ from analysis.pipeline.report_age import is_recent, is_servable
 from config.settings import AnalysisSettings
 from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
+from core.process.run_slot import RunSlot
 from core.report.report import Report
 from core.report.rows import RefusalRow
 
@@ -234,7 +235,7 @@ class Analyser:
     ) -> None:
         """Run the analysis, set the outcome and store it. An unsettled report is stored only if the
         run ends with an error."""
-        async with self._slots[chain]:
+        async with RunSlot(self._slots[chain]).held():
             started_s = time.perf_counter()
             outcome: AnalysisOutcome = "settled"
             try:

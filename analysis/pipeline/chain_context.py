@@ -14,11 +14,13 @@ from analysis.reads.indexed_facts import FactsIndex
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.rpc_reads import ReadAnswer
+from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.creation_findings import CreationFindings
 from config.facts.chain import Chain
 from config.settings import AnalysisSettings
 from core.evm.primitives import Address, BlockRef, Hash32
+from core.process.run_slot import lend_slot_during
 
 _MOST_CREATIONS = 4_096
 
@@ -48,6 +50,11 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     is_replayable: bool = False
     """True if the node's answers alone must determine the analysis: reads are sent one by one,
     without time limits."""
+
+    async def analyse_code(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
+        """Return the static analysis of a code. The run's slot is lent if it takes long. `anew`:
+        without stored results."""
+        return await lend_slot_during(self.static_results.analyse(code, anew=anew))
 
     def reader(
         self, block: Hash32, *, memory: Mapping[ContractRead, ReadAnswer] | None = None

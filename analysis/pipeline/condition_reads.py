@@ -121,7 +121,7 @@ async def analyse_hook(context: ChainContext, hook: Address, *, block: Hash32) -
         hook,
         batch[code],
         proxy.read(),
-        analyse=context.static_results.analyse,
+        analyse=context.analyse_code,
     )
 
 

@@ -196,7 +196,7 @@ class TokenScan:
             self.token,
             self.first_round.admitted.code,
             self.first_round.standard_slots,
-            analyse=partial(self.context.static_results.analyse, anew=self.redecompile),
+            analyse=partial(self.context.analyse_code, anew=self.redecompile),
         )
         self.first_round = msgspec.structs.replace(
             self.first_round, counts_blocks=self.code.counts_blocks
@@ -290,7 +290,7 @@ class TokenScan:
         self.held_powers = await with_holder_kinds(
             self.context.reader(self.first_round.pin.hash),
             self.powers,
-            analyse=self.context.static_results.analyse,
+            analyse=self.context.analyse_code,
         )
 
     async def read_issuer(self) -> None:
