@@ -15,9 +15,9 @@ import structlog
 from cachetools import LRUCache
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
-from analysis.static.analysis_lanes import LONGEST_S, AnalysisLanes
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
+from analysis.static.worker_pool import LONGEST_S, AnalysisLanes
 from core.errors import StoreError
 from core.evm.primitives import Hash32
 from core.process.single_flight import SingleFlight

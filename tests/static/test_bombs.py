@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from analysis.static.analysis_lanes import LONGEST_S, AnalysisLanes
+from analysis.static.worker_pool import LONGEST_S, AnalysisLanes
 from tests.harness.static.assembler import assemble
 from tests.harness.static.bomb_codes import MOST_BYTES, MOST_BYTES_ELSEWHERE, bomb, names
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.static import analysis_lanes
 from analysis.static import result_cache as module
+from analysis.static import worker_pool
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
@@ -172,7 +172,7 @@ async def test_a_code_that_ends_its_worker_is_not_known_and_the_next_is(
 ) -> None:
     static_results = StaticResultCache(in_processes=True)
     with monkeypatch.context() as patched:
-        patched.setattr(analysis_lanes, "analyse_within", end_this_process)
+        patched.setattr(worker_pool, "analyse_within", end_this_process)
         lost = await static_results.analyse(CALLED)
     assert lost.findings.external_call is None
     assert lost.is_timed_out

@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from analysis.static.analyse_code import analyse_code, unanalysed
-from analysis.static.analysis_lanes import AnalysisLanes
 from analysis.static.result_cache import StaticResultCache
+from analysis.static.worker_pool import AnalysisLanes
 from tests.harness.static.assembler import assemble
 from tests.harness.static.bomb_codes import bomb
 
