@@ -132,6 +132,8 @@ class LogReader:
         self._client = client
         self._clock = clock or SystemClock()
         self._decoder = LogDecoder()
+        self.has_filters = True
+        """False once a block with logs had a bloom filter of zeros: the chain has none."""
         self._receipts_until_s: float | None = None
         """End of the period in which receipts are read. None: log queries work."""
 
@@ -220,6 +222,10 @@ class LogReader:
             again = await self._ask_blocks([headers[at] for at in suspected], topics)
             for at, logs in zip(suspected, again, strict=True):
                 found[at] = logs
+        if any(
+            len(logs) and not header.logs_bloom for logs, header in zip(found, headers, strict=True)
+        ):
+            self.has_filters = False
         return found
 
     async def _ask_blocks(

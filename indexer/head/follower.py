@@ -262,7 +262,9 @@ class Follower:
         self, headers: Sequence[Header]
     ) -> tuple[BlockSpan, tuple[BlockReads, ...]]:
         """Read blocks and, where tokens are watched, the data on these."""
-        reading = asyncio.create_task(self._watch.fetch(headers))
+        reading = asyncio.create_task(
+            self._watch.fetch(headers, has_filters=self._reader.has_filters)
+        )
         try:
             span = await self._reader.fetch_blocks(
                 headers, topics=self._ingest.block_topics, known=self._late

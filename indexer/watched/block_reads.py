@@ -72,9 +72,13 @@ class WatchReader:
         self._client = client
         self._most_receipts = most_receipts
         self._decoder = LogDecoder()
+        self._has_filters = True
 
-    async def fetch(self, headers: Sequence[Header], watched: WatchedSet) -> tuple[BlockReads, ...]:
-        """Read these blocks. Never raises UpstreamError."""
+    async def fetch(
+        self, headers: Sequence[Header], watched: WatchedSet, *, has_filters: bool
+    ) -> tuple[BlockReads, ...]:
+        """Read these blocks. `has_filters`: bloom filters count. Never raises UpstreamError."""
+        self._has_filters = has_filters
         return tuple([await self._fetch_block(header, watched) for header in headers])
 
     async def _fetch_block(self, header: Header, watched: WatchedSet) -> BlockReads:
@@ -102,8 +106,7 @@ class WatchReader:
         possible = [
             "0x" + one.hex()
             for one in watched.tokens
-            # A chain without filters sends zeros.
-            if not header.logs_bloom or may_contain(header.logs_bloom, one)
+            if not self._has_filters or may_contain(header.logs_bloom, one)
         ]
         requests = [
             RpcRequest(

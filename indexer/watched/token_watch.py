@@ -65,14 +65,17 @@ class TokenWatch:
         """Load the set of watched tokens. Raises StoreError."""
         self._now = self._tokens.refresh(store)
 
-    async def fetch(self, headers: Sequence[Header]) -> tuple[BlockReads, ...]:
+    async def fetch(
+        self, headers: Sequence[Header], *, has_filters: bool
+    ) -> tuple[BlockReads, ...]:
         """Read additional data on watched tokens in these blocks.
 
+        `has_filters`: the chain's blocks have bloom filters.
         Failures of nodes are logged and counted, none is raised.
         """
         if not self._now:
             return ()
-        reads = await self._reader.fetch(headers, self._now)
+        reads = await self._reader.fetch(headers, self._now, has_filters=has_filters)
         for read in reads:
             for reason in read.missing:
                 self._log.warning(
