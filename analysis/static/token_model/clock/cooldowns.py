@@ -14,6 +14,7 @@ from analysis.static.token_model.guards.guard import Guard
 from analysis.static.token_model.guards.transfer_guards import (
     is_funds_check,
     is_zero_test,
+    names_account,
     trading_caps,
 )
 from analysis.static.token_model.memoize import cached_on_model
@@ -45,13 +46,14 @@ def stamps_before(code: ContractModel, guard: Guard) -> frozenset[Variable]:
     or an amount that matters only to those that have transferred lately."""
     test = guard.test
     holds = code.storage.predicates.holds_for_unlisted_address(test)
-    if holds and test.lists and not _are_left_by_transfers(code, test):
+    is_list = bool(test.lists) and not _are_left_by_transfers(code, test)
+    if holds and is_list:
         return frozenset(each for reading in guard.context for each in _stamps(code, reading))
     is_other = (
-        (test.lists and holds is False)
+        (is_list and holds is False)
         or (test.depends_on_time or test.has_answer)
         or (is_funds_check(test) or is_zero_test(test))
-        or not (test.reads_storage or test.has_amount)
+        or not (test.reads_storage or test.has_amount or names_account(code, test))
     )
     if is_other:
         return frozenset()

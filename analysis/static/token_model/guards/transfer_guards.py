@@ -24,10 +24,12 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.guard import Guard
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.storage.write_index import StorageWrite
+from core.evm.primitives import ADDRESS_MASK
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _EQUAL: Final = frozenset({"EQ"})
 _UNEQUAL: Final = frozenset({"XOR", "SUB"})
+_LOWEST_ACCOUNT: Final = 2**64
 
 
 class Cap(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,9 +221,8 @@ def storage_guards(code: ContractModel, entry: int) -> Iterator[Guard]:
         test = guard.test
         if is_funds_check(test) or is_zero_test(test):
             continue
-        is_switched = (test.has_amount or test.depends_on_time) and any(
-            reading.reads_storage for reading in guard.context
-        )
+        needs_switch = test.has_amount or test.depends_on_time or names_account(code, test)
+        is_switched = needs_switch and any(reading.reads_storage for reading in guard.context)
         if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
             yield guard
     for guard, choices in code.guards.flags_of_moves():
@@ -239,6 +240,19 @@ def is_zero_test(reading: Predicate) -> bool:
         and len(bare) == 1
         and isinstance(bare[0], Expr)
         and bare[0].operation == "SLOAD"
+    )
+
+
+def names_account(code: ContractModel, reading: Predicate) -> bool:
+    """True if it compares something with an address that is a constant."""
+    terms = code.dependencies.subexpressions(reading.literal.condition)
+    return any(
+        term.operation in _EQUAL | _UNEQUAL
+        and any(
+            isinstance(word, int) and _LOWEST_ACCOUNT <= word <= ADDRESS_MASK
+            for word in term.arguments
+        )
+        for term in terms
     )
 
 
