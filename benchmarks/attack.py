@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     arguments = parser.parse_args()
     names = [*ATTACKS] if arguments.only is None else list(dict.fromkeys(["quiet", arguments.only]))
-    print(describe(f"{CONNECTIONS} connections; victim at 50 calls/s, a new connection each"))
+    print(describe(f"{CONNECTIONS} connections; victim at 20 calls/s, a new connection each"))
     print(f"{'attack':22}{'calls':>7}{'failed':>8}{'p50 ms':>9}{'p99 ms':>9}")
     with (
         tempfile.TemporaryDirectory(prefix="assay-attack-") as folder,

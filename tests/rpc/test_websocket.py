@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import UpstreamError
 from core.rpc.failures import AnswerTimeoutError, AnswerTooLargeError
+from core.rpc.websocket import WebSocketTransport
 from indexer.head.heads import HeadFeed
 from tests.harness.node.chain import make_block
 from tests.harness.node.serve import SETTINGS, Node, encode, running
@@ -121,3 +122,28 @@ async def test_http_alone_cannot_subscribe() -> None:
         assert not client.can_subscribe
         with pytest.raises(UpstreamError, match="no WebSocket endpoint"):
             await anext(client.announced_heads())
+
+
+async def test_announcements_of_unknown_subscriptions_and_huge_ones_are_dropped() -> None:
+    node = Node()
+    async with running(node), client_of(node, scheme="ws") as client:
+        heads = client.announced_heads()
+        first = asyncio.ensure_future(anext(heads))
+        await node.subscribed.wait()
+        (endpoint,) = client._endpoints
+        transport = endpoint.transport
+        assert isinstance(transport, WebSocketTransport)
+        unknown = announcement("x" * 1_000).replace("0xfeed", "0xother")
+        for _ in range(100):
+            await node.sockets[0].send_str(unknown)
+        for number in range(2_000):
+            await node.sockets[0].send_str(announcement(head(number)))
+        assert texts(await client.batch(echo("a"))) == ["a"]
+        assert [*transport._feeds] == ["0xfeed"]
+        assert transport._feeds["0xfeed"]._bytes <= 1 << 20
+        assert (await first).number > 0
+        await node.sockets[0].close()
+        with pytest.raises(UpstreamError, match="connection closed"):
+            while True:
+                await anext(heads)
+        assert not transport._feeds

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from api.watches import event_feed
+from api.watches.watch_refusals import TooManyStreamsError
 from assay import cli
 from config.settings import WatchSettings
 from sql.engine.store import Store
@@ -313,6 +314,25 @@ async def test_a_key_may_open_so_many_streams(
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
         async with listening(base, world.new_key("pro")):
             pass
+
+
+async def test_streams_that_open_at_once_are_counted_at_once() -> None:
+    places = event_feed.StreamPlaces()
+
+    def take(key_id: int, network: str) -> bool:
+        try:
+            places.take(key_id, network).begin()
+        except TooManyStreamsError:
+            return False
+        return True
+
+    assert sum(take(1, "a") for _ in range(20)) == event_feed.MOST_STREAMS_OF_KEY
+    others = sum(take(2 + at // 10, "a") for at in range(100))
+    assert others == event_feed.MOST_STREAMS_OF_NETWORK - event_feed.MOST_STREAMS_OF_KEY
+    place = places.take(99, "b")
+    for _ in range(2):
+        place.free()
+    assert sum(take(99, "b") for _ in range(20)) == event_feed.MOST_STREAMS_OF_KEY
 
 
 @pytest.mark.parametrize("last", ["x", "-1", "1.5", str(2**63)])
