@@ -235,8 +235,10 @@ class FunctionCfg:
 
     @cached_property
     def _deciding(self) -> tuple["_Decision", ...]:
-        """The decisions by program counter and condition, so that a site is compared once with
-        each, however many nodes there are."""
+        """The decisions by program counter and condition.
+
+        A site is compared once with each, however many nodes there are.
+        """
         reached = self._sites_ahead
         groups: dict[Site, _Decision] = {}
         for place, (_, branch) in enumerate(self._decisions):
