@@ -50,6 +50,7 @@ class GuardIndex:
         self._guards: dict[FunctionId, list[Guard]] = {}
         self._flags: dict[FunctionId, list[Guard]] = {}
         """Guards of which the condition shows nothing: a constant on all paths."""
+        self._known_flags: dict[Expr, bool] = {}
         self._contexts: dict[tuple[FunctionId, Site], tuple[Predicate, ...]] = {}
         self._context_left = _MOST_CONTEXT
         self.checks = CompilerChecks(pool, dependencies)
@@ -158,11 +159,16 @@ class GuardIndex:
         test = guard.test
         terms = self._dependencies.subexpressions(test.literal.condition)
         return not (test.reads_storage or test.has_amount or test.balances_of) and any(
-            isinstance(meaning, int)
-            for term in terms
-            if term.operation == "phi"
-            for meaning in self._dependencies.phi_values(term)
+            self._is_flag(term) for term in terms if term.operation == "phi"
         )
+
+    def _is_flag(self, phi: Expr) -> bool:
+        """True if the phi is a constant on some paths."""
+        known = self._known_flags.get(phi)
+        if known is None:
+            meanings = self._dependencies.phi_values(phi)
+            known = self._known_flags[phi] = any(isinstance(each, int) for each in meanings)
+        return known
 
     def _choices(self, guard: Guard) -> tuple[Predicate, ...]:
         flow = self._functions.cfg(guard.refusal.entry)
