@@ -38,6 +38,7 @@ _PASSING = (
 
 _UNDER_WAY_S = (0.0, 0.2, 1.0, 3.0)
 _ODD_SHARE = 0.3
+_CUT_SHARE = 0.2
 
 Answers = list[dict[str, Any]]
 Lie = Callable[[Any], Any]
@@ -166,6 +167,8 @@ class FaultyWire:
         )
         if self._oddity is not None:
             answer = self._disguised(self._oddity, body, answer)
+        if self._model.cuts_logs and _is_by_block(calls) and self._oddities.random() < _CUT_SHARE:
+            answer = self._with_late_logs(answer)
         if not goes_wrong:
             return answer
         if self._dice.random() < 0.3:
@@ -184,6 +187,18 @@ class FaultyWire:
             oddity.answer(call, one, self._seen) for call, one in zip(calls, given, strict=True)
         ]
         return msgspec.json.encode(oddity.message(calls, changed, self._seen))
+
+    def _with_late_logs(self, answer: bytes) -> bytes:
+        """Leave out a part of the logs of blocks that were not yet answered so."""
+        decoded = msgspec.json.decode(answer)
+        for one in decoded if isinstance(decoded, list) else [decoded]:
+            logs = one.get("result")
+            if isinstance(logs, list) and len(logs) > 1:
+                block = str(logs[0]["blockHash"])
+                if block not in self._model.cut:
+                    self._model.cut.add(block)
+                    one["result"] = logs[: len(logs) // 2]
+        return msgspec.json.encode(decoded)
 
     def _failure(self) -> UpstreamError:
         pause_s = self._dice.choice((None, 0.5, 5.0))
