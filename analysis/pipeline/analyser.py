@@ -235,7 +235,7 @@ class Analyser:
     ) -> None:
         """Run the analysis, set the outcome and store it. An unsettled report is stored only if the
         run ends with an error."""
-        async with RunSlot(self._slots[chain]).held():
+        async with RunSlot(self._slots[chain]).hold():
             started_s = time.perf_counter()
             outcome: AnalysisOutcome = "settled"
             try:

@@ -22,8 +22,8 @@ class RunSlot:
         """Long waits of the run."""
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
-        """Hold the slot in the block, but for long waits of its own task and of those it starts."""
+    async def hold(self) -> AsyncIterator[None]:
+        """Hold the slot in the block, except during long waits of this task and of those it starts."""
         await self._take()
         known = _CURRENT.set(self)
         try:

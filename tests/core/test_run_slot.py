@@ -8,7 +8,7 @@ from core.process.run_slot import RunSlot, lend_slot_during
 
 
 async def run(slots: asyncio.Semaphore, name: str, wait: asyncio.Event, ends: list[str]) -> None:
-    async with RunSlot(slots).held():
+    async with RunSlot(slots).hold():
         await lend_slot_during(wait.wait())
         ends.append(name)
 
@@ -21,7 +21,7 @@ async def test_a_long_wait_holds_no_slot_and_goes_on_with_one() -> None:
     await asyncio.sleep(0)
     assert slots.locked()
     await run(slots, "honest", done, ends)
-    async with RunSlot(slots).held():
+    async with RunSlot(slots).hold():
         bomb.set()
         await asyncio.sleep(0.05)
         assert ends == ["honest"]  # its slot is taken
@@ -44,7 +44,7 @@ async def test_a_run_that_is_cancelled_leaves_one_slot(*, is_lent: bool) -> None
 
 async def test_two_waits_of_one_run_lend_one_slot() -> None:
     slots, first, second = asyncio.Semaphore(1), asyncio.Event(), asyncio.Event()
-    async with RunSlot(slots).held():
+    async with RunSlot(slots).hold():
         waits = [asyncio.create_task(lend_slot_during(each.wait())) for each in (first, second)]
         await asyncio.sleep(1.1)
         await slots.acquire()
