@@ -23,7 +23,7 @@ class RunSlot:
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
-        """Hold the slot in the block, except during long waits of this task and of those it starts."""
+        """Hold the slot in the block, except during long waits of this task and its children."""
         await self._take()
         known = _CURRENT.set(self)
         try:
