@@ -71,7 +71,6 @@ from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.live_setters import (
     LiveSetters,
-    creates_balances,
     slots_of,
     unproved_credits,
 )
@@ -463,7 +462,7 @@ class TokenScan:
             *self.probes.evidence,
             *self.liquidity.evidence,
             *(() if creation is None else (creation.evidence,)),
-            *credit_evidence(credits),
+            *credit_evidence(credits.every if credits else None),
         )
         record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
@@ -489,7 +488,9 @@ class TokenScan:
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             balances_can_be_created=self.probes.value,
             creation=creation,
-            creates_balances=creates_balances(credits, is_probed=self.probes.value is False),
+            creates_balances=(
+                credits.create_balances(is_probed=self.probes.value is False) if credits else None
+            ),
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,

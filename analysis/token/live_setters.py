@@ -8,6 +8,8 @@ live without a cause.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.powers.static_powers import (
     Setter,
@@ -161,20 +163,52 @@ class LiveSetters:
         )
 
 
+class UnprovedCredits(msgspec.Struct, frozen=True, kw_only=True):
+    """The functions of one token that are not proved to keep the sum of the balances."""
+
+    live: tuple[UnprovedCredit, ...]
+    """Functions that can still run."""
+    past: tuple[UnprovedCredit, ...]
+    """Functions that cannot any more, and could after the creation."""
+
+    @property
+    def every(self) -> tuple[UnprovedCredit, ...]:
+        """Return all of them."""
+        return (*self.live, *self.past)
+
+    def create_balances(self, *, is_probed: bool) -> bool | None:
+        """Return the report field. `is_probed`: every open function was called, and created
+        nothing.
+
+        None: bounds or merged values prevented the proof, and calls did not stand in for it.
+        """
+        if any(each.is_certain for each in self.every):
+            return True
+        is_out_of_reach = any(
+            each.setter.authority == "named" or each.is_unseen for each in self.live
+        )
+        if self.past or is_out_of_reach or (self.live and not is_probed):
+            return None
+        return False
+
+
 def unproved_credits(
     powers: StaticPowers, live: LiveSetters, *, explained: Collection[Selector]
-) -> tuple[UnprovedCredit, ...] | None:
-    """Return the unproved functions that can still run, or could after the creation.
+) -> UnprovedCredits | None:
+    """Return the functions that may have created balances, or still may. None: not known.
 
     `explained`: functions that had ended with the creation, whose events explain what they gave.
-    Of those that ended later, only certain ones are returned. None: not known.
     """
     if powers.credits is None:
         return None
-    return tuple(
-        each
-        for each in powers.credits
-        if live.is_live(each.setter) or (each.is_certain and each.setter.selector not in explained)
+    alive = tuple(each for each in powers.credits if live.is_live(each.setter))
+    return UnprovedCredits(
+        live=alive,
+        past=tuple(
+            each
+            for each in powers.credits
+            if each not in alive and each.setter.selector not in explained
+        ),
     )
 
 
@@ -183,15 +217,3 @@ def ended_credits(powers: StaticPowers, words: Mapping[Hash32, int]) -> tuple[Se
     live = LiveSetters(powers, {slot: words.get(slot, 0) for slot in slots_of(powers)})
     credits = powers.credits or ()
     return tuple(each.setter.selector for each in credits if not live.is_live(each.setter))
-
-
-def creates_balances(credits: tuple[UnprovedCredit, ...] | None, *, is_probed: bool) -> bool | None:
-    """Return the report field. `is_probed`: every open function was called, and created nothing.
-
-    None: bounds or merged values prevented the proof, and calls did not stand in for it.
-    """
-    if credits is None:
-        return None
-    if any(each.is_certain for each in credits):
-        return True
-    return None if credits and not is_probed else False

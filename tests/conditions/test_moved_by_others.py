@@ -64,10 +64,16 @@ def send_odd(chain: Chain, token: ZooToken, trader: Address) -> None:
     assert chain.transfer(token.address, token.owner, trader, more).success
 
 
+def fill(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    account = Address("0x1111222233334444555566667777888899990000")
+    assert chain.transfer(token.address, token.owner, account, 1).success
+
+
 ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("NamedPoolToken", "NamedFeeToken", name_pool, "power"),
     ("NamedTaxToken", "NamedFeeToken", name_pool, "power"),
     ("BurntSwitchToken", "BurntShareToken", burn, "condition"),
+    ("ConstantHolderToken", "ConstantFeeToken", fill, "untested"),
     ("ApprovalSwitchToken", "ReserveReaderToken", approve_liquidity, "untested"),
     ("DustSwitchToken", "DustCounterToken", send_dust, "condition"),
     ("NoWalletCodeToken", "WalletCodeToken", delegate, "condition"),

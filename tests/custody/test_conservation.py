@@ -6,8 +6,12 @@ from typing import Final
 import pytest
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
-from analysis.static.powers.static_powers import UnprovedCredit
-from analysis.token.live_setters import LiveSetters, creates_balances, slots_of, unproved_credits
+from analysis.token.live_setters import (
+    LiveSetters,
+    UnprovedCredits,
+    slots_of,
+    unproved_credits,
+)
 from core.evm.primitives import ZERO_ADDRESS, Address, Selector
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_contracts import with_contracts
@@ -53,14 +57,16 @@ def code_of(chain: Chain, token: Address) -> CodeAnalysis:
 
 def unproved(
     chain: Chain, token: Address, *, explained: Collection[Selector] = ()
-) -> tuple[UnprovedCredit, ...] | None:
+) -> UnprovedCredits:
     """Return the unproved functions of a token on the chain that can run, or could later."""
     powers = code_of(chain, token).powers
     words = {
         slot: int(str(chain.node.rpc("eth_getStorageAt", token, slot, "latest")), 16)
         for slot in slots_of(powers)
     }
-    return unproved_credits(powers, LiveSetters(powers, words), explained=explained)
+    found = unproved_credits(powers, LiveSetters(powers, words), explained=explained)
+    assert found is not None
+    return found
 
 
 def act(chain: Chain, name: str) -> tuple[Address, int]:
@@ -83,18 +89,19 @@ def test_what_raises_the_sum_of_balances_is_not_proved(chain: Chain, name: str) 
     found = unproved(chain, token)
     if name == "OpenSetUp":  # it has run, and never can again
         assert (
-            unproved(chain, token, explained=[each.setter.selector for each in found or ()]) == ()
+            unproved(chain, token, explained=[each.setter.selector for each in found.past]).every
+            == ()
         )
     assert grown > 0
-    assert creates_balances(found, is_probed=True) is True
-    assert TRAPS[name] in {each.reason for each in found or ()}
+    assert found.create_balances(is_probed=True) is True
+    assert TRAPS[name] in {each.reason for each in found.every}
 
 
 @pytest.mark.parametrize("name", DOUBLES)
 def test_what_keeps_the_sum_of_balances_is_proved(chain: Chain, name: str) -> None:
     token, grown = act(chain, name)
     assert grown <= 0
-    assert unproved(chain, token) == ()
+    assert unproved(chain, token).every == ()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +128,7 @@ def test_a_mint_that_anybody_can_reach_is_a_power(
         if power.what == "mint" and setter.authority == "anybody"
     ]
     assert bool(open_mints) is is_created
-    assert unproved(chain, token) == ()  # the supply counts what is minted
+    assert unproved(chain, token).every == ()  # the supply counts what is minted
 
 
 @pytest.mark.parametrize("name", ["TwoAnswers", "OneAnswer"])
@@ -129,4 +136,4 @@ def test_amounts_that_calls_return_are_not_proved(chain: Chain, name: str) -> No
     """Two calls of one contract have the same expression, whatever each returns."""
     token, grown = act(chain, name)
     assert (grown > 0) is (name == "TwoAnswers")
-    assert creates_balances(unproved(chain, token), is_probed=False) is None
+    assert unproved(chain, token).create_balances(is_probed=False) is None

@@ -40,6 +40,7 @@ from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.evm.held_reads import UNSURE, may_alias
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.storage.constant_slots import may_be_entry
 
 _BY_AMOUNTS: Final = SearchPrecision(amounts=True, conditions=False, states=400)
 _BY_BOTH: Final = SearchPrecision(amounts=True, conditions=True, states=800)
@@ -57,6 +58,7 @@ _LARGEST_EXACT: Final = 1_500
 _LARGEST_GATED: Final = 500
 """Nodes of a function whose branches for privileged callers are searched too."""
 _LOST: Final = "a path was not followed"
+_CONSTANT: Final = "a store to a constant place, which may be a balance"
 _PLACE: Final = "the place of a store is not known"
 _AMOUNT: Final = "the stored amount is not known"
 _ORDER: Final = "a balance is read before it, or another one, is stored"
@@ -74,6 +76,8 @@ class UnprovedSum(msgspec.Struct, frozen=True, kw_only=True):
     is_pure: bool
     """True if a path has no debit at all."""
     is_privileged: bool
+    is_unseen: bool
+    """True if the account is not known, so that no simulated call shows the credit."""
     is_certain: bool
     """False if the bounds of the search, or merged values, may be the reason."""
 
@@ -152,6 +156,7 @@ class _Slice(CustodySlice):
     def is_event(self, effect: Effect) -> bool:
         return (
             self.code.storage.is_balance_store(effect)
+            or is_unseen_store(self.code, effect)
             or is_supply_store(self.code, effect)
             or (effect.kind == "SSTORE" and self._changes_amounts(effect.words[0]))
         )
@@ -281,6 +286,7 @@ class ConservationSearch(PathSearch):
                 reason=reason,
                 is_pure=not ledger.has_debit and not ledger.broken,
                 is_privileged=is_privileged,
+                is_unseen=ledger.is_unseen,
                 is_certain=self._is_certain(ledger),
             ),
         )
@@ -326,6 +332,11 @@ class ConservationSearch(PathSearch):
         slot, value = (phis.resolve(word, state.bindings) for word in effect.words[:2])
         roles = self.code.storage.roles
         places = self.code.layout.of(slot)
+        if is_unseen_store(self.code, effect):
+            ledger = msgspec.structs.replace(
+                ledger, pc=effect.pc, broken=_CONSTANT, is_cut=True, is_unseen=True
+            )
+            return msgspec.structs.replace(state, ledger=ledger)
         bounds = AmountBounds(self.code.pool, state.facts)
         try:
             if any(place.root in roles.balances for place in places):
@@ -576,31 +587,38 @@ def is_supply_store(code: ContractModel, effect: Effect) -> bool:
     )
 
 
+def is_unseen_store(code: ContractModel, effect: Effect) -> bool:
+    """True for a store to a constant slot that may be the balance of a constant account."""
+    return effect.kind == "SSTORE" and any(
+        may_be_entry(place.root) for place in code.layout.of(effect.words[0]) if place.is_plain
+    )
+
+
 def prove_sums(code: ContractModel, prover: CustodyProver) -> Iterator[UnprovedSum]:
     """Yield the functions that are not proved to keep the sum of the balances.
 
-    Of functions for privileged callers, only those without a store to the supply that raise
-    balances unseen: with no debit, or on a path that was followed exactly.
+    Paths of privileged callers are searched where those of ordinary ones are proved.
     """
     left = _MOST_WORK
     for entry in sorted(code.functions.entries, key=rank):
         flow = code.functions.cfg(entry)
         effects = [effect for _, effect in flow.effects()]
-        if not flow.is_whole or any(map(code.storage.is_balance_store, effects)):
+        if not flow.is_whole or any(
+            code.storage.is_balance_store(effect) or is_unseen_store(code, effect)
+            for effect in effects
+        ):
             search = prove_sum(prover, entry, budget=left)
             left -= search.count
             if False in search.unproved:
                 yield search.unproved[False]
-            elif (
-                search.has_gates
-                and len(flow.nodes) <= _LARGEST_GATED
-                and not any(is_supply_store(code, each) for each in effects)
-            ):
-                search = ConservationSearch(prover, entry, depth=_BY_BOTH, with_gates=True)
+            elif search.has_gates:
+                states = 0 if len(flow.nodes) > _LARGEST_GATED else left
+                depth = _limited(_BY_BOTH, states)
+                search = ConservationSearch(prover, entry, depth=depth, with_gates=True)
                 search.run()
                 left -= search.count
-                unproved = search.unproved.values()
-                yield from (each for each in unproved if each.is_pure or each.is_certain)
+                for found in search.unproved.values():
+                    yield msgspec.structs.replace(found, is_privileged=True)
 
 
 def prove_sum(prover: CustodyProver, entry: FunctionId, *, budget: int) -> ConservationSearch:

@@ -58,6 +58,8 @@ class BalanceLedger(msgspec.Struct, frozen=True):
     pc: int = 0
     is_cut: bool = False
     """True if a bound was reached."""
+    is_unseen: bool = False
+    """True if a store may be to the balance of an account that is not known."""
     broken: str = ""
     """Reason why nothing is known of the sum. Empty: it is known."""
 

@@ -210,12 +210,16 @@ def _supply_powers(
 
 
 def _credit(finder: SetterFinder, found: UnprovedSum) -> UnprovedCredit:
-    # A sum that is only unproved may be no credit, so no test on its path rules it out.
-    setter = finder.setter_at(found.entry, {found.pc}) if found.is_certain else _open(found.entry)
+    setter = finder.setter_at(found.entry, {found.pc})
+    if not found.is_certain:
+        # It may be no credit, or another one, so no test on its path rules it out.
+        is_named = found.is_privileged and setter.authority == "named"
+        setter = msgspec.structs.replace(setter, tests=()) if is_named else _open(found.entry)
     return UnprovedCredit(
         setter=setter,
         pc=found.pc,
         reason=found.reason,
+        is_unseen=found.is_unseen,
         is_certain=found.is_certain,
     )
 

@@ -95,6 +95,8 @@ class UnprovedCredit(msgspec.Struct, frozen=True, kw_only=True):
     setter: Setter
     pc: int
     reason: str
+    is_unseen: bool = False
+    """True if the account is not known, so that no simulated call shows the credit."""
     is_certain: bool
     """False if the bounds of the proof, or merged values, may be the reason."""
 

@@ -115,7 +115,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         bool | None,
         _field(
             meaning="Some function that can still run may raise the sum of balances, and "
-            "totalSupply does not count it; or one that ended after the creation surely could. "
+            "totalSupply does not count it; or one that ended after the creation could. "
             "Where bounds cut the proof off, it is false if every open function was called and "
             "created nothing. Shown by the check `unproved_code`.",
         ),

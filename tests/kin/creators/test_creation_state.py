@@ -170,11 +170,13 @@ async def test_a_creation_before_the_first_mint_is_found(
     [
         ("SetUpUnseen", True),
         ("SetUpOfArgument", True),
+        ("SetUpOfAnswer", None),
+        ("SetUpOfConstant", None),
         ("SetUpWithSupply", False),
     ],
 )
 async def test_a_later_call_that_created_balances_is_not_proved(
-    chain: Chain, context: ChainContext, contract: str, *, is_unproved: bool
+    chain: Chain, context: ChainContext, contract: str, *, is_unproved: bool | None
 ) -> None:
     token = made(chain, contract)
     assert chain.send(chain.world.owner, token, "setUp()").success

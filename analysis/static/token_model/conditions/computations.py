@@ -29,6 +29,7 @@ from analysis.static.token_model.conditions.callee_reads import may_fail, reads_
 from analysis.static.token_model.conditions.trade_conditions import Source
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
+from analysis.static.token_model.storage.constant_slots import may_be_entry
 from core.evm.primitives import ADDRESS_MASK, to_hash32
 
 _DECIMALS: Final = 0x313CE567
@@ -472,8 +473,8 @@ class _Writer:
 
     def _role(self, place: StorageLocation, bits: int) -> None:
         roles = self._code.storage.roles
-        if names_unknown(place.root):
-            self._add(source="unknown")  # it may be any variable
+        if names_unknown(place.root) or may_be_entry(place.root):
+            self._add(source="unknown")  # it may be any variable, or a constant account's balance
         if place.root in roles.balances and is_derived(place.keys[0]):
             # An account without an owner: any sender of tokens sets its balance.
             self._add(source="mark", variable=(place.root, bits))

@@ -338,3 +338,24 @@ contract HalfShownToken is Traded {
         return _balances[account];
     }
 }
+
+/// Refuses sales once a constant account holds tokens. Optimisers leave only the hash of its key.
+contract ConstantHolderToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair) require(_balances[0x1111222233334444555566667777888899990000] == 0, "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// Pays a fee to a constant account, whatever that holds.
+contract ConstantFeeToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = amount / 100;
+        _move(from, 0x1111222233334444555566667777888899990000, fee);
+        _move(from, to, amount - fee);
+    }
+}

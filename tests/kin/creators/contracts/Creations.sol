@@ -416,6 +416,25 @@ abstract contract Bare {
     }
 }
 
+interface IAmount { function amount() external view returns (uint256); }
+
+contract Amount is IAmount {
+    function amount() external pure returns (uint256) { return MUCH; }
+}
+
+/// The amount is another contract's answer.
+contract SetUpOfAnswer is Owned {
+    IAmount private immutable _amount = new Amount();
+    constructor(address, address, address) {}
+    function setUp() external once { _balances[address(0xbeef)] += _amount.amount(); }
+}
+
+/// The key is a constant, so an optimiser leaves only the hash in the code.
+contract SetUpOfConstant is Owned {
+    constructor(address, address, address) {}
+    function setUp() external once { _balances[0x1111222233334444555566667777888899990000] += MUCH; }
+}
+
 /// The supply is a constant, so the call is explained only in the creating transaction.
 contract OfConstantSupply is Bare {
     uint256 public constant totalSupply = 1e24;
