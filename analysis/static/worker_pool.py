@@ -14,6 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context, parent_process
+from tempfile import gettempdir
 from typing import Final, ParamSpec, TypeVar
 
 import structlog
@@ -36,6 +37,10 @@ _MOST_DEATHS: Final = 2
 """Workers that may die of one code, other than by its processor time."""
 
 _SLOW_NICENESS: Final = 10
+
+_LONGEST_TEMPORARY: Final = 64
+"""Characters of the folder of temporary files. The preloaded process listens on a socket below it,
+whose path has at most 107 in all."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,7 +67,7 @@ def process_pool(count: int, *, preload: str | None = None) -> ProcessPoolExecut
     `preload`: a module that one further process imports, of which workers are then forked in
     milliseconds. None: each worker is a new interpreter.
     """
-    if preload is None:
+    if preload is None or len(gettempdir()) > _LONGEST_TEMPORARY:
         return _Pool(count, mp_context=get_context("spawn"), initializer=_begin)
     context = get_context("forkserver")
     context.set_forkserver_preload([preload])

@@ -63,7 +63,8 @@ class PublicLimits:
         what is counted analyses no token. Returns the seconds until there is one, at least one
         second; None: it was counted.
         """
-        if token is not None and await self._has_running(network, (chain, token)):
+        wanted = None if token is None else (chain, token.lower())  # a page's address may be mixed
+        if wanted is not None and await self._has_running(network, wanted):
             return _RUNNING_WAIT_S
         places = (
             (self._of_network, _key("analyses", network)),
@@ -74,8 +75,8 @@ class PublicLimits:
         waits = [await self._wait_s(windows, key) for windows, key in places]
         if any(wait_s is not None for wait_s in waits):
             return max(wait_s for wait_s in waits if wait_s is not None)
-        if token is not None:
-            self._begun[network] = (chain, token)
+        if wanted is not None:
+            self._begun[network] = wanted
         waits = [await self._take(windows, key) for windows, key in places]
         return next((wait_s for wait_s in waits if wait_s is not None), None)
 

@@ -18,7 +18,7 @@ from tests.harness.lake.serving_files import many_events, new_serving, write_bat
 Ask = Callable[..., QueryResult]
 
 _ROWS = """
-insert into block values (1, 7, x'00ab', x'00aa', 1700000000);
+insert into block values (1, 7, x'00ab', x'00aa', 1700000000, null);
 insert into checkpoint values (1, 'follow', 7, x'00ab'), (1, 'other', 99, null);
 insert into coverage values (1, 'pools', 3, 9);
 insert into launch values (1, zeroblob(19) || x'01', 'a-pad', x'0102', null, x'0304', 5, 6);

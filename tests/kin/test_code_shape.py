@@ -150,7 +150,7 @@ def test_a_shape_is_that_of_its_version() -> None:
 
 @pytest.mark.compiler
 def test_kin_are_told_from_strangers() -> None:
-    codes = shape_all(one_in=12)
+    codes = shape_all(one_in=8)
     near, far = (score(codes, LEAST_LIKENESS, across=across) for across in (False, True))
     assert near.kin > 150
     assert near.recall > 0.88

@@ -179,7 +179,7 @@ def test_final_pools_and_launches_are_copied_once(fresh: StoreFiles) -> None:
         closing(FinalBatches.open(fresh)) as batches,
     ):
         launch = "insert into launch values (1, ?, 'a-pad', x'01', null, x'02', ?, 0)"
-        serving.execute("insert into block values (1, 3, x'00', x'00', 1)")
+        serving.execute("insert into block values (1, 3, x'00', x'00', 1, null)")
         serving.execute(launch, [b"\x01", 2])
         serving.execute(launch, [b"\x02", 3])
 

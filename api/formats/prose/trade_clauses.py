@@ -32,7 +32,7 @@ def trade_refusal(rendered: RenderedReport) -> str | None:
     why = _refusal_reason(rendered)
     if can_buy is False:
         return f"you {_neither(lost)} it{why}"
-    if is_owner_alone(rendered):
+    if is_owner_alone(rendered) and len(lost) == 1:
         return "you can buy it; only the owner can sell"
     if _is_by_hook(rendered):
         return "you can buy it, but the hook of its pool refuses every sale"
