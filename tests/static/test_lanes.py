@@ -20,7 +20,7 @@ HONEST = [assemble(f"0 0 0 0 0 {number} GAS CALL STOP") for number in range(3)]
 @pytest.fixture(scope="module")
 def bombs() -> list[bytes]:
     """Codes of some seconds each."""
-    return [bomb("memory at computed places", 24_576 - 64 * number) for number in range(3)]
+    return [bomb("deep loops", 24_576 - 64 * number) for number in range(3)]
 
 
 @pytest.fixture
