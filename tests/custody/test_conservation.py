@@ -25,6 +25,8 @@ TRAPS: Final = {
     "SelfDouble": "a balance is read before it, or another one, is stored",
     "ReadTwice": "a balance is read before it, or another one, is stored",
     "KeptInMemory": "a balance is read before it, or another one, is stored",
+    "SupplyTakenBack": "more is added to balances than taken from them",
+    "SupplySet": "more is added to balances than taken from them",
     "SupplyTwice": "more is added to balances than taken from them",
     "NarrowDebit": "more is added to balances than taken from them",
     "FlatFee": "a difference may be negative",

@@ -379,21 +379,37 @@ class ConservationSearch(PathSearch):
     def _supply(
         self, effect: Effect, slot: Value, value: Value, ledger: BalanceLedger, bounds: AmountBounds
     ) -> BalanceLedger:
+        """Count a store to the supply.
+
+        It may be from the supply before or after any earlier store of the path, so of those only
+        what they may have taken away counts.
+        """
         for root, bits in self.code.storage.roles.supply:
-            # Two stores may both be from what the supply was at first, so one counts.
-            if not ledger.supply and any(place.root == root for place in self.code.layout.of(slot)):
-                amount = amount_in(self.code.pool, value, bits)
-                if amount is None:
-                    return ledger
-                try:
-                    change = bounds.lower(amount)
-                except UnboundedError:
-                    return ledger
-                olds = [word for word, count in change if read_in(word, slot, bits) is not None]
-                if len(olds) == 1:
-                    change = added(change, frozenset({(olds[0], -1)}))
-                    return msgspec.structs.replace(ledger, supply=added(ledger.supply, change))
+            if any(place.root == root for place in self.code.layout.of(slot)):
+                change = self._supply_change(slot, value, bits, bounds)
+                lowered = frozenset((word, count) for word, count in change if count < 0)
+                return msgspec.structs.replace(
+                    ledger,
+                    supply=added(ledger.lowered, change),
+                    lowered=added(ledger.lowered, lowered),
+                )
         return ledger
+
+    def _supply_change(
+        self, slot: Value, value: Value, bits: int, bounds: AmountBounds
+    ) -> LinearAmount:
+        """Return at least how much a store adds to the supply; all may be gone where nothing is
+        known of the stored value."""
+        old = self.code.pool.intern("SLOAD", slot)
+        amount = amount_in(self.code.pool, value, bits)
+        try:
+            least = frozenset() if amount is None else bounds.lower(amount)
+        except UnboundedError:
+            least = frozenset()
+        olds = [word for word, _ in least if read_in(word, slot, bits) is not None]
+        if len(olds) > 1:
+            least = frozenset()
+        return added(least, frozenset({(olds[0] if len(olds) == 1 else old, -1)}))
 
     def _balance(
         self,

@@ -52,6 +52,8 @@ class BalanceLedger(msgspec.Struct, frozen=True):
     """At most this much, to all balances together."""
     supply: LinearAmount = frozenset()
     """At least this much."""
+    lowered: LinearAmount = frozenset()
+    """Negative terms of all stores to the supply."""
     stores: frozenset[Value] = frozenset()
     """Slots of the balances stored to since the sum was last zero."""
     has_debit: bool = False

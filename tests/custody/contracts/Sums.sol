@@ -46,6 +46,24 @@ contract SupplyTwice is Sums {
     }
 }
 
+/// The supply is raised and lowered again, the balance is not.
+contract SupplyTakenBack is Sums {
+    function act(address, address to, uint256 v) external {
+        totalSupply += v;
+        _balances[to] += v;
+        totalSupply -= v;
+    }
+}
+
+/// The supply is raised, and then set.
+contract SupplySet is Sums {
+    function act(address, address to, uint256 v) external {
+        totalSupply += v;
+        _balances[to] += v;
+        totalSupply = SUPPLY;
+    }
+}
+
 /// The old balance waits in memory.
 contract KeptInMemory is Sums {
     function act(address, address to, uint256 v) external {
