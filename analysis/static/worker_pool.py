@@ -89,7 +89,7 @@ def _end_with_parent() -> None:
 
 def analyse_within(code: bytes, limit_s: float) -> CodeAnalysis:
     """Analyse a code in a worker process, which the kernel ends at the limit of processor time."""
-    signal.setitimer(signal.ITIMER_PROF, limit_s)  # nobody handles its signal
+    signal.setitimer(signal.ITIMER_PROF, limit_s)  # its signal has no handler, and ends the process
     try:
         return analyse_code(code)
     finally:
@@ -221,7 +221,11 @@ class AnalysisLanes:
         worker = self._idle.pop() if self._idle else _Worker()
         self._busy.add(worker)
         if not worker.is_alive:
-            await worker.start()
+            try:
+                await worker.start()
+            except BrokenProcessPool:
+                self._drop(worker)
+                raise
         return worker
 
     def _put_back(self, worker: _Worker) -> None:

@@ -46,7 +46,7 @@ def choosing_branches(
     for node, phi, meanings in edges:
         hidden[node] = hidden.get(node, 0) | masks[phi]
         for each in meanings:
-            # What is itself computed from a phi may be any of them.
+            # A meaning computed from another phi may be any of them.
             mark = masks[phi] if dependencies.is_merged(each) else bits[phi, each]
             marks[node] = marks.get(node, 0) | mark
     decided: dict[BranchCondition, bool] = {}

@@ -48,7 +48,7 @@ def _holds(code: ContractModel, variable: Variable, clock: str) -> bool:
         for write in (*writes, *inside)
         for value in code.dependencies.phi_values(write.value)
     }
-    # What a store to another field of the slot puts back was the clock of an earlier call.
+    # A store to another field of the slot puts back the clock of an earlier call.
     stored = [value for slot, value in values if written_bits(value, slot, bare) & bits]
     return bool(stored) and all(_clock(field_of(value, bits, bare)) == clock for value in stored)
 
