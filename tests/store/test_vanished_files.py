@@ -4,7 +4,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,20 +37,15 @@ def files(tmp_path: Path) -> Iterator[StoreFiles]:
     yield StoreFiles(prefix=tmp_path / "store")
 
 
-class opened:  # noqa: N801 - used as a function
+@contextmanager
+def opened(folder: Path) -> Iterator[tuple[Store, Ledger]]:
     """A store and its ledger as a service opens them."""
-
-    def __init__(self, folder: Path) -> None:
-        self._store = Store.open(folder / "store")
-        self._ledger = Ledger.open(folder / LEDGER)
-
-    def __enter__(self) -> tuple[Store, Ledger]:
-        self._ledger.tie_to(self._store)
-        return self._store, self._ledger
-
-    def __exit__(self, *_: object) -> None:
-        self._ledger.close()
-        self._store.close()
+    with (
+        closing(Store.open(folder / "store")) as store,
+        closing(Ledger.open(folder / LEDGER)) as ledger,
+    ):
+        ledger.tie_to(store)
+        yield store, ledger
 
 
 def remove_sqlite(path: Path) -> None:

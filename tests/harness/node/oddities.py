@@ -1,8 +1,8 @@
 """Oddities of nodes and providers, each as reported in public or as in the client's source."""
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from tests.harness.node.chain import TRANSFER
 from tests.harness.node.odd_node import Answer, Call, Oddity, Seen
@@ -33,15 +33,15 @@ def _each_log(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
     return _on_logs(lambda call, logs, seen: [log | change(log) for log in logs])
 
 
-def _each_header(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..., Answer]:
-    """Change headers; a value of Ellipsis removes the field."""
+def _header_fields(changed: Mapping[str, object]) -> Callable[..., Answer]:
+    """Set fields of headers; a value of Ellipsis removes the field."""
 
     def answer(call: Call, given: Answer, seen: Seen) -> Answer:
         del seen
         block = given.get("result")
         if not call["method"].startswith("eth_getBlockBy") or not isinstance(block, dict):
             return given
-        fields = block | change(block)
+        fields = {**block, **changed}
         return given | {"result": {key: one for key, one in fields.items() if one is not ...}}
 
     return answer
@@ -174,6 +174,44 @@ LATE_LOGS: tuple[Oddity, ...] = (
 )
 """Those that a second read must find."""
 
+_HEADERS: Final = (
+    (
+        "a bloom filter of zeros",
+        "matter-labs/zksync-era; hyperliquid's node",
+        {"logsBloom": _ZERO_BLOOM},
+    ),
+    ("a full bloom filter", "hiero-ledger/hiero-json-rpc-relay", {"logsBloom": "0x" + "f" * 512}),
+    ("no bloom filter", "light gateways", {"logsBloom": ...}),
+    ("bloom filter is null", "as of pending blocks, execution-apis", {"logsBloom": None}),
+    ("an empty bloom filter", "smartbch/smartbch", {"logsBloom": "0x"}),
+    ("miner is null", "as of pending blocks, execution-apis", {"miner": None}),
+    ("no base fee", "BSC before its London", {"baseFeePerGas": ...}),
+    (
+        "coreth's headers",
+        "ava-labs/coreth",
+        {
+            "blockExtraData": "0x",
+            "blockGasCost": "0x0",
+            "extDataGasUsed": "0x0",
+            "extDataHash": "0x" + "1" * 64,
+            "timestampMilliseconds": "0x19a",
+            "withdrawals": ...,
+            "withdrawalsRoot": ...,
+        },
+    ),
+    (
+        "Nitro's headers",
+        "OffchainLabs/nitro",
+        {
+            "l1BlockNumber": "0x10",
+            "sendCount": "0x1",
+            "sendRoot": "0x" + "2" * 64,
+            "nonce": "0x0000000000000001",
+        },
+    ),
+)
+"""Name, source and changed fields."""
+
 FORMS: tuple[Oddity, ...] = (
     Oddity(
         name="newest block first",
@@ -248,67 +286,9 @@ FORMS: tuple[Oddity, ...] = (
         source="Sei, Robinhood Chain",
         answer=_each_log(lambda log: {"blockTimestamp": "0x19a5e0f5d80"}),
     ),
-    Oddity(
-        name="a bloom filter of zeros",
-        source="matter-labs/zksync-era; hyperliquid's node",
-        answer=_each_header(lambda block: {"logsBloom": _ZERO_BLOOM}),
-    ),
-    Oddity(
-        name="a full bloom filter",
-        source="hiero-ledger/hiero-json-rpc-relay",
-        answer=_each_header(lambda block: {"logsBloom": "0x" + "f" * 512}),
-    ),
-    Oddity(
-        name="no bloom filter",
-        source="light gateways",
-        answer=_each_header(lambda block: {"logsBloom": ...}),
-    ),
-    Oddity(
-        name="bloom filter is null",
-        source="as of pending blocks, execution-apis",
-        answer=_each_header(lambda block: {"logsBloom": None}),
-    ),
-    Oddity(
-        name="an empty bloom filter",
-        source="smartbch/smartbch",
-        answer=_each_header(lambda block: {"logsBloom": "0x"}),
-    ),
-    Oddity(
-        name="miner is null",
-        source="as of pending blocks, execution-apis",
-        answer=_each_header(lambda block: {"miner": None}),
-    ),
-    Oddity(
-        name="no base fee",
-        source="BSC before its London",
-        answer=_each_header(lambda block: {"baseFeePerGas": ...}),
-    ),
-    Oddity(
-        name="coreth's headers",
-        source="ava-labs/coreth",
-        answer=_each_header(
-            lambda block: {
-                "blockExtraData": "0x",
-                "blockGasCost": "0x0",
-                "extDataGasUsed": "0x0",
-                "extDataHash": "0x" + "1" * 64,
-                "timestampMilliseconds": "0x19a",
-                "withdrawals": ...,
-                "withdrawalsRoot": ...,
-            }
-        ),
-    ),
-    Oddity(
-        name="Nitro's headers",
-        source="OffchainLabs/nitro",
-        answer=_each_header(
-            lambda block: {
-                "l1BlockNumber": "0x10",
-                "sendCount": "0x1",
-                "sendRoot": "0x" + "2" * 64,
-                "nonce": "0x0000000000000001",
-            }
-        ),
+    *(
+        Oddity(name=name, source=source, answer=_header_fields(changed))
+        for name, source, changed in _HEADERS
     ),
     Oddity(
         name="a head of 2^256 - 1 now and then",

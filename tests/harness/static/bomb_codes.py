@@ -228,13 +228,13 @@ parts_in_transfer(
 # --- loops ----------------------------------------------------------------------------------------
 
 
-@shape("loops after each other")
-def _loops(size: int) -> bytes:
-    part = lambda at: (  # noqa: E731 - a part
+parts_in_transfer(
+    "loops after each other",
+    lambda at: (
         f"0 l{at}: DUP1 {at + 9} SLOAD LT @e{at} JUMPI"
         f" 1 ADD DUP1 {at} SSTORE @l{at} JUMP e{at}: POP"
-    )
-    return repeated(in_transfer(), part, size)
+    ),
+)
 
 
 @shape("deep loops")
@@ -248,20 +248,20 @@ def _deep_loops(size: int) -> bytes:
     return assemble(token({TRANSFER: f"{heads} {credit(TO)} {tails} {MOVE} {TRUE}"}))
 
 
-@shape("loops that swap words")
-def _swaps(size: int) -> bytes:
-    words = " ".join(f"{at + 9} SLOAD" for at in range(14))
-    part = lambda at: f"SWAP{at % 13 + 1} {at + 40} SLOAD @l JUMPI"  # noqa: E731
-    return repeated(in_transfer(before=f"{words} l:"), part, size)
+parts_in_transfer(
+    "loops that swap words",
+    lambda at: f"SWAP{at % 13 + 1} {at + 40} SLOAD @l JUMPI",
+    before=" ".join(f"{at + 9} SLOAD" for at in range(14)) + " l:",
+)
 
 
 @shape("loop over balances")
 def _looped_balances(size: int) -> bytes:
-    part = lambda at: f"{at + 9} SLOAD @s{at} JUMPI {credit('DUP1 SLOAD', '1')} s{at}:"  # noqa: E731
-    whole = lambda parts: {  # noqa: E731
-        TRANSFER: f"0 l: {parts} 1 ADD DUP1 {AMOUNT} LT @l JUMPI {MOVE} {TRUE}"
-    }
-    return repeated(whole, part, size)
+    return repeated(
+        lambda parts: {TRANSFER: f"0 l: {parts} 1 ADD DUP1 {AMOUNT} LT @l JUMPI {MOVE} {TRUE}"},
+        lambda at: f"{at + 9} SLOAD @s{at} JUMPI {credit('DUP1 SLOAD', '1')} s{at}:",
+        size,
+    )
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -318,12 +318,10 @@ def tables(size: int, *, targets: int, part: Callable[[int, int], str]) -> bytes
     return assemble(token({TRANSFER: body}))
 
 
-@shape("tables one after the other")
-def _tables(size: int) -> bytes:
-    part = lambda at: (  # noqa: E731
-        f"1 {at + 9} SLOAD AND 5 MUL @t{at} ADD JUMP t{at}: CALLVALUE POP JUMPDEST JUMPDEST"
-    )
-    return repeated(in_transfer(), part, size)
+parts_in_transfer(
+    "tables one after the other",
+    lambda at: f"1 {at + 9} SLOAD AND 5 MUL @t{at} ADD JUMP t{at}: CALLVALUE POP JUMPDEST JUMPDEST",
+)
 
 
 # --- functions ------------------------------------------------------------------------------------
@@ -375,15 +373,20 @@ def _setters(size: int) -> bytes:
 def _internal_calls(size: int) -> bytes:
     """A function that is called from everywhere, and has branches."""
     inner = " ".join(f"{at + 9} SLOAD @i{at} JUMPI {at} 3 SSTORE i{at}:" for at in range(60))
-    part = lambda at: f"@r{at} @inner JUMP r{at}:"  # noqa: E731
-    whole = lambda parts: {TRANSFER: f"{parts} {MOVE} {TRUE} inner: {inner} JUMP"}  # noqa: E731
-    return repeated(whole, part, size)
+    return repeated(
+        lambda parts: {TRANSFER: f"{parts} {MOVE} {TRUE} inner: {inner} JUMP"},
+        lambda at: f"@r{at} @inner JUMP r{at}:",
+        size,
+    )
 
 
 @shape("transfer and transferFrom of one body")
 def _both(size: int) -> bytes:
-    part = lambda at: f"{at + 9} SLOAD @s{at} JUMPI {AMOUNT} {at + 9} SLOAD LT @no JUMPI s{at}:"  # noqa: E731
-    return repeated(in_both, part, size)
+    return repeated(
+        in_both,
+        lambda at: f"{at + 9} SLOAD @s{at} JUMPI {AMOUNT} {at + 9} SLOAD LT @no JUMPI s{at}:",
+        size,
+    )
 
 
 def bombs(size: int = MOST_BYTES) -> dict[str, bytes]:

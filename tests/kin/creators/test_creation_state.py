@@ -100,6 +100,13 @@ def made(chain: Chain, contract: str) -> Address:
     return chain.deploy(contract, KEEPER, PAIR, chain.world.venues.v2.router)
 
 
+async def judged(chain: Chain, context: ChainContext, contract: str, means: str) -> Report:
+    """A new token, seen by a node with these means of reading a creation."""
+    token = made(chain, contract)
+    chain.mine(3)
+    return await judge(with_node(context, Lacking(context.node, MEANS[means])), token)
+
+
 def shown(report: Report) -> str:
     return evidence_of(report, "hidden_creation")
 
@@ -113,10 +120,7 @@ def evidence_of(report: Report, key: str) -> str:
 async def test_what_no_event_gave_is_found(
     chain: Chain, context: ChainContext, contract: str, means: str
 ) -> None:
-    token = made(chain, contract)
-    chain.mine(3)
-    node = Lacking(context.node, MEANS[means])
-    report = await judge(with_node(context, node), token)
+    report = await judged(chain, context, contract, means)
     assert report.scan.hidden_creation is True, shown(report)
     assert report.scan.unexplained_creation is False
 
@@ -126,10 +130,7 @@ async def test_what_no_event_gave_is_found(
 async def test_an_honest_creation_is_explained(
     chain: Chain, context: ChainContext, contract: str, means: str
 ) -> None:
-    token = made(chain, contract)
-    chain.mine(3)
-    node = Lacking(context.node, MEANS[means])
-    report = await judge(with_node(context, node), token)
+    report = await judged(chain, context, contract, means)
     found = (report.scan.hidden_creation, report.scan.unexplained_creation)
     assert found == (False, False), shown(report)
 

@@ -135,19 +135,57 @@ contract AllowanceOfDead is Plain {
     }
 }
 
-/// Balances are shares of one total.
-abstract contract Shares {
-    string public constant name = "Shares";
-    string public constant symbol = "SHR";
+/// A token that leaves to its kinds where balances and allowances are kept.
+abstract contract Kept {
+    string public constant name = "Kept";
+    string public constant symbol = "KPT";
     uint8 public constant decimals = 18;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
+
+    function balanceOf(address who) public view virtual returns (uint256);
+    function allowance(address who, address spender) public view virtual returns (uint256);
+    function _keep(address who, uint256 amount) internal virtual;
+    function _allow(address who, address spender, uint256 amount) internal virtual;
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        _allow(msg.sender, spender, amount);
+        emit Approval(msg.sender, spender, amount);
+        return true;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        _allow(from, msg.sender, allowance(from, msg.sender) - amount);
+        return _go(from, to, amount);
+    }
+
+    function _go(address from, address to, uint256 amount) private returns (bool) {
+        _keep(from, balanceOf(from) - amount);
+        _keep(to, balanceOf(to) + amount);
+        emit Transfer(from, to, amount);
+        return true;
+    }
+}
+
+abstract contract Allowing is Kept {
+    mapping(address => mapping(address => uint256)) private _allowed;
+
+    function allowance(address who, address spender) public view override returns (uint256) {
+        return _allowed[who][spender];
+    }
+
+    function _allow(address who, address spender, uint256 amount) internal override { _allowed[who][spender] = amount; }
+}
+
+/// Balances are shares of one total.
+abstract contract Shares is Allowing {
     uint256 public totalSupply = 1_000_000 ether;
     uint256 internal constant SCALE = 1e40;
     mapping(address => uint256) internal _shares;
     mapping(address => bool) internal _isExcluded;
-    mapping(address => mapping(address => uint256)) public allowance;
-
-    event Transfer(address indexed from, address indexed to, uint256 value);
-    event Approval(address indexed owner, address indexed spender, uint256 value);
 
     constructor(address pair, address router) {
         _shares[msg.sender] = totalSupply * SCALE;
@@ -158,27 +196,9 @@ abstract contract Shares {
         emit Transfer(address(0), msg.sender, totalSupply);
     }
 
-    function balanceOf(address who) public view virtual returns (uint256) { return _shares[who] / SCALE; }
+    function balanceOf(address who) public view virtual override returns (uint256) { return _shares[who] / SCALE; }
 
-    function approve(address spender, uint256 amount) external returns (bool) {
-        allowance[msg.sender][spender] = amount;
-        emit Approval(msg.sender, spender, amount);
-        return true;
-    }
-
-    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
-
-    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
-        allowance[from][msg.sender] -= amount;
-        return _go(from, to, amount);
-    }
-
-    function _go(address from, address to, uint256 amount) private returns (bool) {
-        _shares[from] -= amount * SCALE;
-        _shares[to] += amount * SCALE;
-        emit Transfer(from, to, amount);
-        return true;
-    }
+    function _keep(address who, uint256 amount) internal override { _shares[who] = amount * SCALE; }
 }
 
 contract PremintOfShares is Shares {
@@ -186,17 +206,10 @@ contract PremintOfShares is Shares {
 }
 
 /// Balances share their words with a date.
-abstract contract Packed {
+abstract contract Packed is Allowing {
     struct Account { uint128 amount; uint64 since; }
-    string public constant name = "Packed";
-    string public constant symbol = "PCK";
-    uint8 public constant decimals = 18;
     uint256 public constant totalSupply = 1_000_000 ether;
     mapping(address => Account) internal _accounts;
-    mapping(address => mapping(address => uint256)) public allowance;
-
-    event Transfer(address indexed from, address indexed to, uint256 value);
-    event Approval(address indexed owner, address indexed spender, uint256 value);
 
     constructor() { _open(); }
 
@@ -205,27 +218,9 @@ abstract contract Packed {
         emit Transfer(address(0), msg.sender, totalSupply);
     }
 
-    function balanceOf(address who) external view returns (uint256) { return _accounts[who].amount; }
+    function balanceOf(address who) public view override returns (uint256) { return _accounts[who].amount; }
 
-    function approve(address spender, uint256 amount) external returns (bool) {
-        allowance[msg.sender][spender] = amount;
-        emit Approval(msg.sender, spender, amount);
-        return true;
-    }
-
-    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
-
-    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
-        allowance[from][msg.sender] -= amount;
-        return _go(from, to, amount);
-    }
-
-    function _go(address from, address to, uint256 amount) private returns (bool) {
-        _accounts[from].amount -= uint128(amount);
-        _accounts[to].amount += uint128(amount);
-        emit Transfer(from, to, amount);
-        return true;
-    }
+    function _keep(address who, uint256 amount) internal override { _accounts[who].amount = uint128(amount); }
 }
 
 contract PremintOfPacked is Packed {
@@ -245,45 +240,24 @@ contract SilentThenMint is Packed {
 }
 
 /// Slots that hash the mapping's number before the account.
-abstract contract SlotFirst {
-    string public constant name = "SlotFirst";
-    string public constant symbol = "SLF";
-    uint8 public constant decimals = 18;
+abstract contract SlotFirst is Kept {
     uint256 public constant totalSupply = 1_000_000 ether;
-
-    event Transfer(address indexed from, address indexed to, uint256 value);
-    event Approval(address indexed owner, address indexed spender, uint256 value);
 
     constructor() {
         _put(_at(5, msg.sender), totalSupply);
         emit Transfer(address(0), msg.sender, totalSupply);
     }
 
-    function balanceOf(address who) external view returns (uint256) { return _get(_at(5, who)); }
+    function balanceOf(address who) public view override returns (uint256) { return _get(_at(5, who)); }
 
-    function allowance(address who, address spender) external view returns (uint256) {
+    function allowance(address who, address spender) public view override returns (uint256) {
         return _get(_at(uint256(_at(6, who)), spender));
     }
 
-    function approve(address spender, uint256 amount) external returns (bool) {
-        _put(_at(uint256(_at(6, msg.sender)), spender), amount);
-        emit Approval(msg.sender, spender, amount);
-        return true;
-    }
+    function _keep(address who, uint256 amount) internal override { _put(_at(5, who), amount); }
 
-    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
-
-    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
-        bytes32 place = _at(uint256(_at(6, from)), msg.sender);
-        _put(place, _get(place) - amount);
-        return _go(from, to, amount);
-    }
-
-    function _go(address from, address to, uint256 amount) private returns (bool) {
-        _put(_at(5, from), _get(_at(5, from)) - amount);
-        _put(_at(5, to), _get(_at(5, to)) + amount);
-        emit Transfer(from, to, amount);
-        return true;
+    function _allow(address who, address spender, uint256 amount) internal override {
+        _put(_at(uint256(_at(6, who)), spender), amount);
     }
 
     function _at(uint256 base, address who) internal pure virtual returns (bytes32) {
@@ -311,27 +285,30 @@ contract PremintOfOddSlots is SlotFirst {
     }
 }
 
-/// Nobody is credited by an event; two accounts have more than there is.
-contract PremintWithoutEvents {
-    string public constant name = "NoEvents";
-    string public constant symbol = "NOE";
+/// A token of 2017: all of the supply without an event.
+abstract contract Old {
+    string public constant name = "Old";
+    string public constant symbol = "OLD";
     uint8 public constant decimals = 18;
-    uint256 public constant totalSupply = 1_000_000 ether;
+    uint256 public totalSupply = 1_000_000 ether;
     mapping(address => uint256) public balanceOf;
     mapping(address => mapping(address => uint256)) public allowance;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
-
-    constructor(address keeper, address, address) {
-        balanceOf[msg.sender] = totalSupply;
-        balanceOf[keeper] = MUCH;
-    }
 
     function transfer(address to, uint256 amount) external returns (bool) {
         balanceOf[msg.sender] -= amount;
         balanceOf[to] += amount;
         emit Transfer(msg.sender, to, amount);
         return true;
+    }
+}
+
+/// Two accounts have more than there is.
+contract PremintWithoutEvents is Old {
+    constructor(address keeper, address, address) {
+        balanceOf[msg.sender] = totalSupply;
+        balanceOf[keeper] = MUCH;
     }
 }
 
@@ -386,36 +363,6 @@ contract SetUpOfArgument is Owned {
     function setUp() external once { _balances[address(0xbeef)] += MUCH; }
 }
 
-abstract contract Bare {
-    string public constant name = "Set up";
-    string public constant symbol = "SET";
-    uint8 public constant decimals = 18;
-    mapping(address => uint256) public balanceOf;
-    mapping(address => mapping(address => uint256)) public allowance;
-    event Transfer(address indexed from, address indexed to, uint256 value);
-    event Approval(address indexed owner, address indexed spender, uint256 value);
-
-    function approve(address spender, uint256 amount) external returns (bool) {
-        allowance[msg.sender][spender] = amount;
-        emit Approval(msg.sender, spender, amount);
-        return true;
-    }
-
-    function transfer(address to, uint256 amount) external returns (bool) { return _go(msg.sender, to, amount); }
-
-    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
-        allowance[from][msg.sender] -= amount;
-        return _go(from, to, amount);
-    }
-
-    function _go(address from, address to, uint256 amount) private returns (bool) {
-        balanceOf[from] -= amount;
-        balanceOf[to] += amount;
-        emit Transfer(from, to, amount);
-        return true;
-    }
-}
-
 interface IAmount { function amount() external view returns (uint256); }
 
 contract Amount is IAmount {
@@ -436,15 +383,18 @@ contract SetUpOfConstant is Owned {
 }
 
 /// The supply is a constant, so the call is explained only in the creating transaction.
-contract OfConstantSupply is Bare {
+contract OfConstantSupply is Allowing {
+    mapping(address => uint256) private _balances;
     uint256 public constant totalSupply = 1e24;
     bool private _isReady;
     function setUp() external {
         require(!_isReady);
         _isReady = true;
-        balanceOf[tx.origin] += totalSupply;
+        _balances[tx.origin] += totalSupply;
         emit Transfer(address(0), tx.origin, totalSupply);
     }
+    function balanceOf(address who) public view override returns (uint256) { return _balances[who]; }
+    function _keep(address who, uint256 amount) internal override { _balances[who] = amount; }
 }
 
 contract SetUpAtOnce {
@@ -594,25 +544,6 @@ contract Airdropped is Plain {
         address[3] memory who = [keeper, pair, router];
         for (uint256 at; at < 3; at++) _move(msg.sender, who[at], 1000 ether);
         _balances[0x000000000000000000000000000000000000dEaD] = 1 ether;
-    }
-}
-
-/// A token of 2017: all of the supply without an event.
-abstract contract Old {
-    string public constant name = "Old";
-    string public constant symbol = "OLD";
-    uint8 public constant decimals = 18;
-    uint256 public totalSupply = 1_000_000 ether;
-    mapping(address => uint256) public balanceOf;
-    mapping(address => mapping(address => uint256)) public allowance;
-
-    event Transfer(address indexed from, address indexed to, uint256 value);
-
-    function transfer(address to, uint256 amount) external returns (bool) {
-        balanceOf[msg.sender] -= amount;
-        balanceOf[to] += amount;
-        emit Transfer(msg.sender, to, amount);
-        return true;
     }
 }
 
