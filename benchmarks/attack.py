@@ -63,7 +63,7 @@ HOSTILE_HEADERS: Final = tuple(
 )
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class VictimService(msgspec.Struct, frozen=True, kw_only=True):
     """A running service."""
 
     port: int
@@ -73,17 +73,17 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     token: str
 
 
-Attack = Callable[[Target], AbstractContextManager[object]]
+Attack = Callable[[VictimService], AbstractContextManager[object]]
 
 
 @contextmanager
-def _quiet(_: Target) -> Iterator[None]:
+def _quiet(_: VictimService) -> Iterator[None]:
     yield
 
 
 @contextmanager
 def _connections(
-    kinds: Sequence[str], target: Target, *, networks: int = 1, count: int = CONNECTIONS
+    kinds: Sequence[str], target: VictimService, *, networks: int = 1, count: int = CONNECTIONS
 ) -> Iterator[None]:
     sources = [f"127.1.{at // 250}.{1 + at % 250}" for at in range(networks)]
     with attacking(target.port, kinds, count, sources=sources):
@@ -105,7 +105,7 @@ def _threads(work: Callable[[threading.Event], None], number: int) -> Iterator[N
             thread.join(20)
 
 
-def _headers(target: Target) -> AbstractContextManager[None]:
+def _headers(target: VictimService) -> AbstractContextManager[None]:
     """Pages with headers that take long to parse."""
     headers = cycle(HOSTILE_HEADERS)
 
@@ -122,7 +122,7 @@ def _headers(target: Target) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _streams(target: Target) -> Iterator[None]:
+def _streams(target: VictimService) -> Iterator[None]:
     """Event streams of several keys, opened at once."""
     opened = []
     try:
@@ -141,7 +141,7 @@ def _streams(target: Target) -> Iterator[None]:
 
 
 @contextmanager
-def _names(target: Target) -> Iterator[None]:
+def _names(target: VictimService) -> Iterator[None]:
     """Webhooks at names that resolve slowly."""
     with httpx.Client(base_url=f"http://127.0.0.1:{target.port}", timeout=30) as client:
         made = []
@@ -183,7 +183,7 @@ ATTACKS: Final[dict[str, Attack]] = {
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Target]:
+def serving(folder: Path) -> Iterator[VictimService]:
     """Run the service on a node with the demo's tokens."""
     with ExitStack() as stack:
         node = stack.enter_context(AnvilNode())
@@ -216,10 +216,10 @@ def serving(folder: Path) -> Iterator[Target]:
         token = checksum(world.token("honest").address)
         path = f"/token/ethereum/{token}"
         httpx.get(base + path, headers={"X-API-Key": made[0]}, timeout=60).raise_for_status()
-        yield Target(port=port, keys=tuple(made), path=path, token=token)
+        yield VictimService(port=port, keys=tuple(made), path=path, token=token)
 
 
-def measure(target: Target, attack: Attack, *, seconds: float) -> Load:
+def measure(target: VictimService, attack: Attack, *, seconds: float) -> Load:
     """Return the victim's calls during an attack."""
     with attack(target):
         time.sleep(SETTLED_S)

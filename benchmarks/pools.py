@@ -160,7 +160,7 @@ def measure(service: Service, ordinary: str, giants: list[ZooToken]) -> None:
     service.show("evidence", f"{at}/evidence")
     goplus = f"/goplus/api/v1/token_security/1?contract_addresses={giant.address}"
     service.show("GoPlus", goplus)
-    service.show("judged anew each time, zstd", f"{at}?refresh=true", "zstd", again=5)
+    service.show("judged each time, zstd", f"{at}?refresh=true", "zstd", again=5)
     service.check(giant)
     print(f"memory for it: at most {service.process.peak_mb() - before_mb:.0f} MB more")
     addresses = [token.address for token in giants]

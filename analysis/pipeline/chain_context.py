@@ -51,10 +51,12 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     """True if the node's answers alone must determine the analysis: reads are sent one by one,
     without time limits."""
 
-    async def analyse_code(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
-        """Return the static analysis of a code. The run's slot is lent if it takes long. `anew`:
-        without stored results."""
-        return await lend_slot_during(self.static_results.analyse(code, anew=anew))
+    async def analyse_code(self, code: bytes, *, redecompile: bool = False) -> CodeAnalysis:
+        """Return the static analysis of a code. The run's slot is lent if it takes long.
+
+        `redecompile`: without stored results.
+        """
+        return await lend_slot_during(self.static_results.analyse(code, redecompile=redecompile))
 
     def reader(
         self, block: Hash32, *, memory: Mapping[ContractRead, ReadAnswer] | None = None

@@ -195,7 +195,7 @@ class TokenScan:
             self.token,
             self.first_round.admitted.code,
             self.first_round.standard_slots,
-            analyse=partial(self.context.analyse_code, anew=self.redecompile),
+            analyse=partial(self.context.analyse_code, redecompile=self.redecompile),
         )
         self.first_round = msgspec.structs.replace(
             self.first_round, counts_blocks=self.code.counts_blocks

@@ -86,18 +86,18 @@ class StaticResultCache:
         self.lookups = Counter[LookupResult]()
         """Codes by the place where they were found, since the start."""
 
-    async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
-        """Return the analysis of the code. `anew`: analyse again, and replace cached results.
+    async def analyse(self, code: bytes, *, redecompile: bool = False) -> CodeAnalysis:
+        """Return the analysis of the code. `redecompile`: replace cached results.
 
         A code that takes too long, or kills its workers, yields unknown findings, not an error.
         """
         stripped = strip_metadata(code)
-        known = None if anew else self._recent.get(stripped)
+        known = None if redecompile else self._recent.get(stripped)
         if known is not None:
             self.lookups["memory"] += 1
             return known
         return await self._under_way.run(
-            stripped, lambda: self._find(stripped, anew=anew), anew=anew
+            stripped, lambda: self._find(stripped, redecompile=redecompile), is_fresh=redecompile
         )
 
     async def start(self) -> None:
@@ -116,9 +116,9 @@ class StaticResultCache:
         if self._lanes is not None:
             self._lanes.close()
 
-    async def _find(self, stripped: bytes, *, anew: bool) -> CodeAnalysis:
+    async def _find(self, stripped: bytes, *, redecompile: bool) -> CodeAnalysis:
         is_kept = len(stripped) > _SMALL
-        found = await self._read(hash_of(stripped)) if is_kept and not anew else None
+        found = await self._read(hash_of(stripped)) if is_kept and not redecompile else None
         self.lookups["analysed" if found is None else "stored"] += 1
         if found is None:
             found = await self._analyse(stripped) or unanalysed(stripped)

@@ -13,6 +13,7 @@ import msgspec
 
 from analysis.static.evm.expressions import MASK
 from analysis.static.evm.opcodes import NUMBER
+from analysis.static.token_model.storage.constant_slots import is_hash_like
 from config.burn import BURN_ADDRESSES
 from core.evm.keccak import keccak
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32, low_address
@@ -119,7 +120,7 @@ def search_space(
         ),
         _constants(foreign, _ADDRESS_BYTES),
         range(8),
-        islice(dict.fromkeys(filter(_is_hash_like, wide_words)), _MOST_CONSTANTS),
+        islice(dict.fromkeys(filter(_may_be_hash, wide_words)), _MOST_CONSTANTS),
     )
     large = frozenset(value for _, value in own if value >> _SMALL_BITS and not _is_account(value))
     small = {value for size, value in own + made if size <= _ROOT_BYTES and value <= _HIGHEST_ROOT}
@@ -127,7 +128,7 @@ def search_space(
     free = [root for root in sorted(small.union(range(8))) if root not in taken]
     wide = [
         base + at
-        for base in sorted(filter(_is_hash_like, large))
+        for base in sorted(filter(_may_be_hash, large))
         for at in range(_NAMESPACE_MAPPINGS)
     ]
     return SearchSpace(
@@ -199,14 +200,14 @@ def _is_account(number: int) -> bool:
     return 2**128 <= number <= ADDRESS_MASK
 
 
-def _is_hash_like(number: int) -> bool:
-    """True for a constant that may be a hash: neither an address, a mask nor a text."""
-    return number > ADDRESS_MASK and len(set(number.to_bytes(_WORD))) > _WORD // 2
+def _may_be_hash(number: int) -> bool:
+    """True for a constant that is neither an address, a mask nor a text."""
+    return number > ADDRESS_MASK and is_hash_like(number)
 
 
 def _is_bare(slot: int) -> bool:
     """True for a slot that may be an address itself, with zeros around it."""
-    return slot >> _SMALL_BITS > 0 and not _is_hash_like(slot)
+    return slot >> _SMALL_BITS > 0 and not _may_be_hash(slot)
 
 
 def _constants(found: Sequence[tuple[int, int]], sizes: range) -> Iterator[int]:

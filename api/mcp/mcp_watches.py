@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from litestar.connection import ASGIConnection
@@ -233,10 +233,13 @@ def _uri_of(watch_id: int) -> str:
 
 
 def _caller(context: ServerRequestContext[Any]) -> Caller:
-    scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
-    return caller_of(scope)
+    return caller_of(_scope(context))
 
 
 def _network(context: ServerRequestContext[Any]) -> str:
-    scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
-    return network_of(ASGIConnection(scope))
+    return network_of(ASGIConnection(_scope(context)))
+
+
+def _scope(context: ServerRequestContext[Any]) -> HTTPScope:
+    scope: HTTPScope = cast("Any", context.request).scope  # MCP is served over HTTP only
+    return scope

@@ -53,7 +53,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     """Monotonic time at which it was first seen."""
 
 
-class Activity(msgspec.Struct, kw_only=True):
+class ConnectionCalls(msgspec.Struct, kw_only=True):
     """Calls of one connection."""
 
     running: int = 0
@@ -66,7 +66,7 @@ class Activity(msgspec.Struct, kw_only=True):
         return self.running > 0 or now_s - self.ended_s < _ANSWERED_S
 
 
-_NO_CALLS: Final = Activity()
+_NO_CALLS: Final = ConnectionCalls()
 
 
 def fit_files(bounds: ConnectionBounds) -> ConnectionBounds:
@@ -90,7 +90,7 @@ def fit_files(bounds: ConnectionBounds) -> ConnectionBounds:
 
 def choose_surplus(
     connections: Iterable[Connection],
-    activities: dict[Peer, Activity],
+    calls: dict[Peer, ConnectionCalls],
     bounds: ConnectionBounds,
     *,
     now_s: float,
@@ -103,16 +103,16 @@ def choose_surplus(
     """
 
     def order(one: Connection) -> tuple[bool, float]:
-        is_busy = activities.get(one.peer, _NO_CALLS).is_busy(now_s)
+        is_busy = calls.get(one.peer, _NO_CALLS).is_busy(now_s)
         return is_busy, -one.since_s if is_busy else one.since_s
 
     surplus: list[tuple[Connection, Reason]] = []
     groups: defaultdict[str, list[Connection]] = defaultdict(list)
     room = bounds.most * 3 // 4
     for one in connections:
-        activity = activities.get(one.peer, _NO_CALLS)
-        is_idle = not activity.is_busy(now_s)
-        if is_idle and now_s - max(one.since_s, activity.ended_s) > _STUCK_S:
+        called = calls.get(one.peer, _NO_CALLS)
+        is_idle = not called.is_busy(now_s)
+        if is_idle and now_s - max(one.since_s, called.ended_s) > _STUCK_S:
             surplus.append((one, "stuck"))
         elif one.network is None:
             room -= 1

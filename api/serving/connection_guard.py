@@ -18,9 +18,9 @@ import structlog
 
 from api.auth.networks import IpNetwork, client_network, is_trusted
 from api.serving.connection_bounds import (
-    Activity,
     Connection,
     ConnectionBounds,
+    ConnectionCalls,
     Peer,
     choose_surplus,
 )
@@ -59,22 +59,22 @@ class ConnectionGuard:
         self._known: dict[int, Connection | int] = {}
         """Connections by file; for a file that is none to the port, its inode."""
         self._open: dict[Peer, Connection] = {}
-        self._activities: dict[Peer, Activity] = {}
+        self._calls: dict[Peer, ConnectionCalls] = {}
         self._closed: Counter[str] = Counter()
         self._logged_s = 0.0
 
     def begin(self, peer: Peer) -> None:
         """Note that a call was received whole."""
-        activity = self._activities.get(peer)
-        if activity is None:
-            activity = self._activities[peer] = Activity()
-        activity.running += 1
+        called = self._calls.get(peer)
+        if called is None:
+            called = self._calls[peer] = ConnectionCalls()
+        called.running += 1
 
     def end(self, peer: Peer) -> None:
         """Note the end of a call for which `begin` was called."""
-        activity = self._activities[peer]
-        activity.running -= 1
-        activity.ended_s = time.monotonic()
+        called = self._calls[peer]
+        called.running -= 1
+        called.ended_s = time.monotonic()
 
     async def run(self) -> None:
         """Close what is beyond the bounds, until cancelled."""
@@ -92,7 +92,7 @@ class ConnectionGuard:
         now_s = time.monotonic()
         await self._list(now_s)
         _OPEN.set(len(self._open))
-        surplus = choose_surplus(self._open.values(), self._activities, self._bounds, now_s=now_s)
+        surplus = choose_surplus(self._open.values(), self._calls, self._bounds, now_s=now_s)
         for at, (connection, reason) in enumerate(surplus):
             if at % _WITHOUT_PAUSE == 0:
                 await asyncio.sleep(0)
@@ -158,11 +158,11 @@ class ConnectionGuard:
         """Forget the calls of connections that are gone."""
         gone = [
             peer
-            for peer, activity in self._activities.items()
-            if not activity.running and peer not in self._open
+            for peer, called in self._calls.items()
+            if not called.running and peer not in self._open
         ]
         for peer in gone:
-            del self._activities[peer]
+            del self._calls[peer]
 
 
 def _copy_of(file: int) -> socket.socket:

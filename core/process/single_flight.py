@@ -18,14 +18,14 @@ class SingleFlight(Generic[Key, Result]):
         self._running: dict[Key, asyncio.Task[Result]] = {}
 
     async def run(
-        self, key: Key, start: Callable[[], Awaitable[Result]], *, anew: bool = False
+        self, key: Key, start: Callable[[], Awaitable[Result]], *, is_fresh: bool = False
     ) -> Result:
         """Return the result of the running task of the key, or of a new one.
 
         Cancelling a caller does not cancel the task; it goes on for the others, and for later
-        callers. `anew`: start another task, which later callers share.
+        callers. `is_fresh`: start another task, which later callers share.
         """
-        task = None if anew else self._running.get(key)
+        task = None if is_fresh else self._running.get(key)
         if task is None:
             task = asyncio.ensure_future(_awaited(start))
             self._running[key] = task

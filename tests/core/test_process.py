@@ -135,7 +135,7 @@ async def test_a_run_started_anew_is_the_one_that_later_callers_share() -> None:
 
     old = asyncio.create_task(runs.run("a", lambda: work(0)))
     await asyncio.sleep(0)
-    new = asyncio.create_task(runs.run("a", lambda: work(1), anew=True))
+    new = asyncio.create_task(runs.run("a", lambda: work(1), is_fresh=True))
     await asyncio.sleep(0)
     gates[0].set()
     assert await old == 0

@@ -14,9 +14,9 @@ import pytest
 
 from api.serving import guarded_calls
 from api.serving.connection_bounds import (
-    Activity,
     Connection,
     ConnectionBounds,
+    ConnectionCalls,
     choose_surplus,
     fit_files,
 )
@@ -101,8 +101,8 @@ def choose(
     opened: list[Connection], bounds: ConnectionBounds, *busy: tuple[str, int]
 ) -> list[tuple[str, int, str]]:
     """Network, number and reason of what is closed."""
-    activities = {peer: Activity(running=1) for peer in busy}
-    chosen = choose_surplus(opened, activities, bounds, now_s=NOW_S)
+    calls = {peer: ConnectionCalls(running=1) for peer in busy}
+    chosen = choose_surplus(opened, calls, bounds, now_s=NOW_S)
     return sorted((one.peer[0], one.peer[1], reason) for one, reason in chosen)
 
 
@@ -146,8 +146,8 @@ def test_a_connection_whose_answer_is_not_read_is_closed() -> None:
     opened = connections("a", 1, since_s=NOW_S - 200)
     assert choose(opened, bounds) == [("a", 0, "stuck")]
     assert choose(opened, bounds, ("a", 0)) == []
-    activities = {("a", 0): Activity(ended_s=NOW_S - 60)}
-    assert choose_surplus(opened, activities, bounds, now_s=NOW_S) == []
+    calls = {("a", 0): ConnectionCalls(ended_s=NOW_S - 60)}
+    assert choose_surplus(opened, calls, bounds, now_s=NOW_S) == []
 
 
 # --- files --------------------------------------------------------------------------------------

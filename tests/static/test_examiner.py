@@ -99,7 +99,7 @@ async def test_anew_replaces_what_is_kept_of_that_code_alone(store: Store, done:
     write_found(store, code_hash=call_hash, version=analysis_version(), size=1, found=text)
     running = restarted(store)
     assert await running.analyse(CALLED) == wrong
-    assert await running.analyse(CALLED, anew=True) == analyse_code(CALLED)
+    assert await running.analyse(CALLED, redecompile=True) == analyse_code(CALLED)
     assert await running.analyse(CALLED) == analyse_code(CALLED)
     assert await restarted(store).analyse(CALLED) == analyse_code(CALLED)
     assert done.codes == [DESTROYED, CALLED, CALLED]

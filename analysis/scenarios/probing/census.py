@@ -24,7 +24,7 @@ _UNEQUAL: Final = 1_000_000
 
 
 class TokenHoldings(msgspec.Struct, frozen=True, kw_only=True):
-    """TokenHoldings of the accounts of a simulation at one moment."""
+    """Holdings of the accounts of a simulation at one moment."""
 
     own: int
     """Tokens of the caller and its friend."""
@@ -66,7 +66,7 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Gain(msgspec.Struct, frozen=True, kw_only=True):
+class UnpaidTokens(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that the caller and its friend gained, without a payer among the others."""
 
     uncounted_raw: int
@@ -84,7 +84,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
         return any((self.uncounted_raw, self.counted_raw, self.taken_raw, self.emptied_raw))
 
 
-def gain_between(before: TokenHoldings, after: TokenHoldings) -> Gain:
+def gain_between(before: TokenHoldings, after: TokenHoldings) -> UnpaidTokens:
     """Return what was created, without what everybody gained in proportion."""
     parts, whole = before.bystander, before.bystander
     if before.bystander and after.bystander > before.bystander:
@@ -100,7 +100,7 @@ def gain_between(before: TokenHoldings, after: TokenHoldings) -> Gain:
     minted = max(0, after.supply - grown(before.supply))
     counted = min(gained, minted)
     taken = min(gained - counted, sum(losses[:2]))
-    return Gain(
+    return UnpaidTokens(
         uncounted_raw=gained - counted - taken,
         counted_raw=counted,
         taken_raw=taken,

@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
-from analysis.scenarios.probing.census import Gain, gain_between
+from analysis.scenarios.probing.census import UnpaidTokens, gain_between
 from analysis.scenarios.probing.probe_calls import REPEATS
 from analysis.scenarios.probing.probe_simulations import (
     LATE_BLOCKS,
@@ -334,7 +334,7 @@ def _has_traded(inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationRe
     return any(sale.moved(result[act].logs, is_buy=True) is not None for act in sequence.acts)
 
 
-def _is_material(gains: Sequence[Gain], supply: int) -> bool:
+def _is_material(gains: Sequence[UnpaidTokens], supply: int) -> bool:
     """True if much of the supply is minted for nothing, or a little without end."""
     first, last = gains[0].counted_raw, gains[-1].counted_raw
     is_endless = last >= first * len(gains) and first * _REPEATED_PARTS > supply

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.scenarios.probing.census import Census, Gain, TokenHoldings, gain_between
+from analysis.scenarios.probing.census import Census, TokenHoldings, UnpaidTokens, gain_between
 from analysis.scenarios.probing.probe_calls import ProbeCall, ProbeInputs, plan_calls
 from analysis.scenarios.theft.attack_setup import AttackSetup
 from analysis.scenarios.theft.victim_purchase import VictimPurchase
@@ -104,7 +104,7 @@ class SuspectedGain(msgspec.Struct, frozen=True, kw_only=True):
 
     caller: ProbeCaller
     probe: SimulatedProbe
-    gain: Gain
+    gain: UnpaidTokens
     before: tuple[SimulatedProbe, ...]
     payers: tuple[Address, ...]
     """Accounts that its events name as senders of tokens."""

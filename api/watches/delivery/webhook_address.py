@@ -85,7 +85,7 @@ class WebhookRules:
             raise WebhookRefusedError(reason="the URL leads into a private or reserved network")
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class HostAddress(msgspec.Struct, frozen=True, kw_only=True):
     """One address of a host."""
 
     family: socket.AddressFamily
@@ -95,8 +95,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 _Question = tuple[str, socket.AddressFamily]
 
 
-class _Kept(msgspec.Struct, frozen=True, kw_only=True):
-    found: list[Found]
+class _KeptAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    found: list[HostAddress]
     until_s: float
 
 
@@ -109,10 +109,10 @@ class NameLookups:
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(_MOST_LOOKUPS)
-        self._kept: dict[_Question, _Kept] = {}
-        self._running: dict[_Question, asyncio.Task[list[Found]]] = {}
+        self._kept: dict[_Question, _KeptAnswer] = {}
+        self._running: dict[_Question, asyncio.Task[list[HostAddress]]] = {}
 
-    async def find(self, host: str, family: socket.AddressFamily) -> list[Found]:
+    async def find(self, host: str, family: socket.AddressFamily) -> list[HostAddress]:
         """Return the addresses of a host. Raises OSError if there are none, ValueError if the name
         is none.
 
@@ -136,7 +136,7 @@ class NameLookups:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _ask(self, question: _Question) -> list[Found]:
+    async def _ask(self, question: _Question) -> list[HostAddress]:
         try:
             async with self._room:
                 found = await _find_in_thread(question)
@@ -145,15 +145,15 @@ class NameLookups:
         self._kept.pop(question, None)
         if len(self._kept) >= _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[question] = _Kept(found=found, until_s=time.monotonic() + _KEPT_S)
+        self._kept[question] = _KeptAnswer(found=found, until_s=time.monotonic() + _KEPT_S)
         return found
 
 
-async def _find_in_thread(question: _Question) -> list[Found]:
+async def _find_in_thread(question: _Question) -> list[HostAddress]:
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[list[Found]] = loop.create_future()
+    answer: asyncio.Future[list[HostAddress]] = loop.create_future()
 
-    def settle(found: list[Found] | OSError | ValueError) -> None:
+    def settle(found: list[HostAddress] | OSError | ValueError) -> None:
         if answer.done():
             return
         if isinstance(found, Exception):
@@ -162,7 +162,7 @@ async def _find_in_thread(question: _Question) -> list[Found]:
             answer.set_result(found)
 
     def run() -> None:
-        found: list[Found] | OSError | ValueError
+        found: list[HostAddress] | OSError | ValueError
         try:
             found = _find(*question)
         except (OSError, ValueError) as error:
@@ -174,11 +174,11 @@ async def _find_in_thread(question: _Question) -> list[Found]:
     return await answer
 
 
-def _find(host: str, family: socket.AddressFamily) -> list[Found]:
+def _find(host: str, family: socket.AddressFamily) -> list[HostAddress]:
     rows = socket.getaddrinfo(
         host, None, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
     )
-    return [Found(family=kind, address=str(address[0])) for kind, _, _, _, address in rows]
+    return [HostAddress(family=kind, address=str(address[0])) for kind, _, _, _, address in rows]
 
 
 class PublicResolver(AbstractResolver):

@@ -15,7 +15,7 @@ from api.watches.delivery.webhook_address import NameLookups
 FAMILY = socket.AF_INET
 
 
-class Names:
+class SlowResolver:
     """The system's resolver: names ending in .slow take until they are let go."""
 
     def __init__(self) -> None:
@@ -42,14 +42,14 @@ class Names:
 
 
 @pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
-    system = Names()
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowResolver]:
+    system = SlowResolver()
     monkeypatch.setattr(socket, "getaddrinfo", system.getaddrinfo)
     yield system
     system.go.set()
 
 
-async def test_slow_names_take_no_thread_of_the_store(names: Names) -> None:
+async def test_slow_names_take_no_thread_of_the_store(names: SlowResolver) -> None:
     lookups = NameLookups()
     waiting = [asyncio.create_task(lookups.find(f"{at}.slow", FAMILY)) for at in range(200)]
     await asyncio.sleep(0.1)
@@ -65,7 +65,7 @@ async def test_slow_names_take_no_thread_of_the_store(names: Names) -> None:
 
 
 async def test_an_answer_is_kept_for_a_minute_and_requests_for_once(
-    names: Names, monkeypatch: pytest.MonkeyPatch
+    names: SlowResolver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lookups = NameLookups()
     found = await asyncio.gather(*(lookups.find("a.test", FAMILY) for _ in range(20)))
@@ -78,7 +78,7 @@ async def test_an_answer_is_kept_for_a_minute_and_requests_for_once(
     assert names.requests == {"a.test": 2}
 
 
-async def test_a_failure_is_raised_and_not_kept(names: Names) -> None:
+async def test_a_failure_is_raised_and_not_kept(names: SlowResolver) -> None:
     lookups = NameLookups()
     for _ in range(2):
         with pytest.raises(socket.gaierror):

@@ -44,8 +44,12 @@ def may_be_entry(slot: object) -> bool:
     """True for a constant that looks like a hash and has no known name."""
     if not isinstance(slot, int) or slot < _SMALL:
         return False
-    is_hash = len(set(slot.to_bytes(_WORD))) > _WORD // 2
-    return is_hash and not any(0 <= slot - named < _STRUCT for named in _named_slots())
+    return is_hash_like(slot) and not any(0 <= slot - named < _STRUCT for named in _named_slots())
+
+
+def is_hash_like(number: int) -> bool:
+    """True for a word with as many different bytes as hashes have; masks and texts have fewer."""
+    return len(set(number.to_bytes(_WORD))) > _WORD // 2
 
 
 @cache
