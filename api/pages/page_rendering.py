@@ -12,8 +12,9 @@ from litestar.datastructures import Cookie
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
 from api.formats.prose.prose import short_word, usd
 from api.formats.times import duration_words, iso_utc
+from api.pages.views.head_view import VERDICT_WORDS
 from api.pages.views.liquidity_view import liquidity_parts, percent, utc_day
-from api.pages.views.token_view import VERDICT_WORDS
+from api.resources.token_tabs import TOKEN_TABS
 from core.text.visible_text import visible, visible_parts
 
 _TEMPLATES = Environment(
@@ -33,6 +34,7 @@ _TEMPLATES.filters["word"] = short_word
 _TEMPLATES.filters["liquidity_parts"] = liquidity_parts
 _TEMPLATES.filters["share_percent"] = percent
 _TEMPLATES.filters["utc_day"] = utc_day
+_TEMPLATES.globals["token_tabs"] = TOKEN_TABS
 
 _OK = 200
 _NOT_MODIFIED = 304

@@ -39,14 +39,14 @@ def draw_card(token: TokenView) -> bytes:
     """Return the picture of one token's verdict and headline."""
     image = Image.new("RGB", _SIZE, _PAGE)
     draw = ImageDraw.Draw(image)
-    strong, soft = _TONES[token.verdict]
+    strong, soft = _TONES[token.head.verdict]
     draw.rectangle((0, 0, _SIZE[0], 24), fill=strong)
     draw.text((_MARGIN, 72), _name(token), font=_font(52), fill=_INK)
-    subtitle = f"{token.chain.display_name}, {short(parse_address(token.address))}"
+    subtitle = f"{token.head.chain.display_name}, {short(parse_address(token.head.address))}"
     draw.text((_MARGIN, 144), _drawable(subtitle, ""), font=_font(28), fill=_FAINT)
     draw.rounded_rectangle((_MARGIN, 204, _SIZE[0] - _MARGIN, 484), radius=18, fill=soft)
-    draw.text((_MARGIN + 36, 226), token.verdict_words, font=_font(32), fill=strong)
-    headline = _drawable(f"{token.headline}.", f"{token.verdict_words}.")
+    draw.text((_MARGIN + 36, 226), token.head.verdict_words, font=_font(32), fill=strong)
+    headline = _drawable(f"{token.head.headline}.", f"{token.head.verdict_words}.")
     draw.multiline_text(
         (_MARGIN + 36, 274), _fitted(headline), font=_font(40), fill=_INK, spacing=8
     )
@@ -68,9 +68,9 @@ def _draw_counts(draw: ImageDraw.ImageDraw, token: TokenView) -> None:
 
 def _name(token: TokenView) -> str:
     """Return the symbol where it can be drawn as it is; else the address."""
-    cut = token.symbol[:_LONGEST_SYMBOL]
-    dots = "…" if len(token.symbol) > _LONGEST_SYMBOL else ""
-    address = short(parse_address(token.address))
+    cut = token.head.symbol[:_LONGEST_SYMBOL]
+    dots = "…" if len(token.head.symbol) > _LONGEST_SYMBOL else ""
+    address = short(parse_address(token.head.address))
     return address if has_hidden(cut) or not cut.strip() else _drawable(f"{cut}{dots}", address)
 
 

@@ -53,11 +53,14 @@ class ResourcePage(msgspec.Struct, frozen=True, kw_only=True):
     """HTML page of a resource."""
 
     template: str
-    """Name of the template; it gets `chain`, `address`, `found` or None, and `reason`."""
+    """Name of the template, which extends `token_frame.html`; it gets `chain`, `address`, `head`,
+    `tab`, `found` or None, and `reason`."""
     failed: str
     """Reason shown when the run fails without a fault of the token."""
     values: Mapping[str, Any] = {}
     """Further values of the template."""
+    tab: str = ""
+    """Words of its tab on the pages of a token. Empty: it has none."""
 
 
 class ResourceTool(msgspec.Struct, frozen=True, kw_only=True):

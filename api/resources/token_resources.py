@@ -235,7 +235,9 @@ TOKEN_RESOURCES: Final = (
             ),
         ),
         page=ResourcePage(
-            template="exit.html", failed="the quote failed on our side; try again later"
+            template="exit.html",
+            failed="the quote failed on our side, try again later",
+            tab="If you sold now",
         ),
         tool=ResourceTool(
             name="quote_exit",
@@ -256,7 +258,8 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(LiquidityAnswer, "The findings")),
         page=ResourcePage(
             template="liquidity.html",
-            failed="it was not found out, which is our fault; try again later",
+            failed="the reading failed on our side, try again later",
+            tab="Liquidity",
         ),
         tool=ResourceTool(
             name="liquidity_holders",
@@ -276,7 +279,8 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(HooksAnswer, "The findings")),
         page=ResourcePage(
             template="hooks.html",
-            failed="it was not found out, which is our fault; try again later",
+            failed="the simulation failed on our side, try again later",
+            tab="Hooks",
         ),
         tool=ResourceTool(
             name="hook_dossier",
@@ -303,7 +307,7 @@ TOKEN_RESOURCES: Final = (
         ),
         page=ResourcePage(
             template="refused.html",
-            failed="the pack could not be made, which is our fault; try again later",
+            failed="the pack could not be made, try again later",
             values={"visitor": None},
         ),
         tool=ResourceTool(
@@ -336,7 +340,8 @@ TOKEN_RESOURCES: Final = (
         },
         page=ResourcePage(
             template="kin.html",
-            failed="what is stored cannot be read; try again later",
+            failed="what is stored cannot be read, try again later",
+            tab="Related tokens",
             values={"words": KIN_WORDS},
         ),
         tool=ResourceTool(

@@ -25,6 +25,7 @@ from api.error_answers import (
 from api.formats.prose.headline import refusal_headline
 from api.formats.resources.pack_format import pack_name
 from api.pages.page_rendering import GUARDED, page
+from api.pages.views.head_view import TokenHead, view_head
 from api.resources.token_resource import ResourcePage, TokenCall, TokenResource, run_resource
 from api.resources.token_resources import TOKEN_RESOURCES
 from api.routes.agent_keys import require_json
@@ -40,7 +41,7 @@ from api.routes.token_page import account_caller
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_file, pack_once
 from api.sign_in.browser import find_visitor
-from core.errors import AssayError, TokenRefusedError
+from core.errors import AssayError, StoreError, TokenRefusedError
 
 _MOST_ADDRESS_CHARS = 128
 """Longest part of an address that a page repeats."""
@@ -130,6 +131,8 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
             status=status,
             chain=call.answers.chain(call.chain),
             address=address[:_MOST_ADDRESS_CHARS],
+            head=await _head_of(call),
+            tab=resource.path,
             found=found,
             reason=reason,
             headline=refusal_headline(reason),
@@ -137,6 +140,15 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
         )
 
     return show
+
+
+async def _head_of(call: TokenCall) -> TokenHead | None:
+    """Return the head of the token's pages from what is known. None: nothing is."""
+    try:
+        known = await call.answers.recall(chain=call.chain, address=call.address)
+    except (TokenRefusedError, StoreError):
+        return None
+    return None if known.snapshot is None else view_head(known.snapshot)
 
 
 def _call_of(request: Request[Any, Any, Any], address: str) -> TokenCall:

@@ -290,4 +290,4 @@ def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str | None:
         return None
     deps: ApiDeps = request.app.state.deps
     origin = deps.oidc.public_url if deps.oidc else ""
-    return f"{origin}/t/{token.chain.slug}/{token.address}/card.png"
+    return f"{origin}/t/{token.head.chain.slug}/{token.head.address}/card.png"

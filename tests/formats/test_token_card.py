@@ -52,14 +52,14 @@ def honeypot(**changes: Any) -> Report:
 def test_what_is_wrong_stands_before_what_is_not_known_and_what_is_fine() -> None:
     view = view_of(honeypot())
     text = shown(view)
-    parts = [view.headline, view.address, "What is wrong", "Not known", "Fine", "Pools"]
+    parts = [view.head.headline, view.head.address, "What is wrong", "Not known", "Fine", "Pools"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert view.verdict_words in text
+    assert view.head.verdict_words in text
     assert "NO WAY" in text
     for line in (*view.findings.wrong, *view.findings.known):
         assert line.text in text
-    assert f"assay scan eth {view.address} --format evidence\n" in text
+    assert f"assay scan eth {view.head.address} --format evidence\n" in text
 
 
 def test_what_is_fine_is_listed_where_nothing_is_wrong_and_counted_where_something_is() -> None:

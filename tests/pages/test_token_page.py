@@ -150,7 +150,7 @@ def test_what_lies_in_a_known_lock_is_a_lock_and_no_single_holder() -> None:
     report = make_report(holders=holders)
     plain = view(report)
     assert [part.kind for part in plain.holders] == ["holder", "pool", "holder"]
-    assert "one holder, 0x5555…5555, holds 50 % of the supply" in plain.headline
+    assert "one holder, 0x5555…5555, holds 50 % of the supply" in plain.head.headline
     chain = msgspec.structs.replace(
         ETHEREUM, lockers=(Locker(name="Vault & Co", contracts=(lock,)),)
     )
@@ -315,7 +315,10 @@ async def test_analyse_again_makes_one_new_analysis_within_the_limits(world: Wor
     client = world.client(public=PublicSettings(analyses_per_hour=1))
     page_shown = read(await client.get(PAGE, headers=PAGES))
     forms = [attributes for tag, attributes in page_shown.tags if tag == "form"]
-    assert [(form["method"], str(form["action"]).lower()) for form in forms] == [("post", REFRESH)]
+    assert [(form["method"], str(form["action"]).lower()) for form in forms] == [
+        ("get", "/search"),
+        ("post", REFRESH),
+    ]
     world.analysis.requests.clear()
     client = world.client(public=PublicSettings(analyses_per_hour=1))
     for _ in range(2):

@@ -8,18 +8,16 @@ import msgspec
 from analysis.market.token_price import TokenPrice
 from api.formats.amounts import number_text, whole_tokens
 from api.formats.native.native import holders_of
-from api.formats.prose.headline import headline_of
 from api.formats.prose.prose import day, percent, usd
 from api.formats.prose.rendered_report import RenderedReport, render_for_people
 from api.formats.prose.time_clauses import far_dates
-from api.formats.summary.summary import Verdict
 from api.formats.times import duration_words, iso_utc
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.views.finding_view import FindingGroups, view_findings
+from api.pages.views.head_view import TokenHead, head_of
 from api.pages.views.pool_view import Chart, PoolLine, view_charts, view_pools
 from api.pages.views.power_view import PowerTable, view_powers
 from config.burn import BURN_ADDRESSES
-from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
 from core.report.report import Report
 
@@ -170,14 +168,6 @@ def _of_roles(report: Report) -> dict[Address, HolderKind]:
     return roles
 
 
-VERDICT_WORDS: Final[dict[Verdict, str]] = {
-    "danger": "Danger",
-    "warning": "Warning",
-    "safe": "Nothing found",
-    "not_tested": "Not tested",
-}
-"""Verdict -> words on the page. Nothing is called safe: tests without findings are just that."""
-
 _SCORES: Final = ("danger", "warning", "unknown", "fine")
 
 
@@ -201,14 +191,7 @@ class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
 class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     """Everything on the page of one token."""
 
-    chain: Chain
-    address: str
-    name: str
-    symbol: str
-    verdict: Verdict
-    verdict_words: str
-    headline: str
-    """A sentence without a full stop."""
+    head: TokenHead
     counts: tuple[CheckCount, ...]
     findings: FindingGroups
     powers: PowerTable | None
@@ -233,17 +216,10 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
     """Build the page of a token from one snapshot, so that all its parts agree."""
     rendered = render_for_people(snapshot)
     token = rendered.report.token
-    verdict: Verdict = rendered.summary.verdict or "not_tested"
     findings = view_findings(rendered)
     pools = view_pools(rendered, snapshot.chain)
     return TokenView(
-        chain=snapshot.chain,
-        address=checksum(token.address),
-        name=token.name,
-        symbol=token.symbol,
-        verdict=verdict,
-        verdict_words=VERDICT_WORDS[verdict],
-        headline=headline_of(rendered),
+        head=head_of(rendered, snapshot.chain),
         counts=tuple(_counts(findings)),
         findings=findings,
         powers=view_powers(rendered),

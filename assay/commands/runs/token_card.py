@@ -56,17 +56,17 @@ def make_card(view: TokenView) -> RenderableType:
 
 
 def _head(view: TokenView) -> Panel:
-    style = _VERDICT_STYLES[view.verdict]
+    style = _VERDICT_STYLES[view.head.verdict]
     state = ", still under way" if view.is_pending else ""
     return Panel(
         Group(
-            _text(view.headline, "bold"),
-            _text(f"{view.chain.display_name}  {view.address}"),
+            _text(view.head.headline, "bold"),
+            _text(f"{view.head.chain.display_name}  {view.head.address}"),
             _text(f"block {view.block_number}, {view.scanned_at}{state}", "dim"),
         ),
-        title=_text(f"{view.symbol} ({view.name})"),
+        title=_text(f"{view.head.symbol} ({view.head.name})"),
         title_align="left",
-        subtitle=_text(view.verdict_words, style),
+        subtitle=_text(view.head.verdict_words, style),
         subtitle_align="right",
         border_style=style,
     )
@@ -163,7 +163,7 @@ def _side(side: Side) -> Text:
 def _facts(view: TokenView) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for fact in view.facts:
-        if fact.text == view.chain.display_name:
+        if fact.text == view.head.chain.display_name:
             continue  # shown above
         shown = " ".join(part for part in (fact.address, fact.text) if part)
         grid.add_row(_text(fact.label, "dim"), _text(shown))
@@ -172,8 +172,8 @@ def _facts(view: TokenView) -> RenderableType:
 
 def more_of(view: TokenView) -> Text:
     """Return the command for all proofs, in one line for copying."""
-    name = view.chain.aliases[0] if view.chain.aliases else view.chain.slug
-    return _text(f"\nAll proofs: assay scan {name} {view.address} --format evidence", "dim")
+    name = view.head.chain.aliases[0] if view.head.chain.aliases else view.head.chain.slug
+    return _text(f"\nAll proofs: assay scan {name} {view.head.address} --format evidence", "dim")
 
 
 def _text(text: str, style: str = "") -> Text:
