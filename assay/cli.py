@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "record": "Analyse one token, and write its evidence pack to FILE.",
     "replay": "Run the calls of an evidence pack again, and print the differences.",
     "restore": "Restore the back-up in FOLDER to the store that ASSAY_STORE names.",
+    "review": "Analyse the tokens of a token list, and print a report in Markdown.",
     "scan": "Analyse one token and print the report: a card on a terminal, else JSON.",
     "serve": "Follow chains, analyse tokens and serve requests, in one process.",
     "sql": "Run read-only SQL on the store, also while another process serves from it.",
@@ -63,7 +64,7 @@ COMMANDS: Final = {
 """First sentences of the commands' help, shown by help and completion without an import."""
 
 MODULES: Final = {
-    "token_commands": ("backtest", "record", "replay", "scan", "static"),
+    "token_commands": ("backtest", "record", "replay", "review", "scan", "static"),
     "store_commands": ("backup", "compact", "export", "move-store", "restore", "sql", "status"),
     "service_commands": ("demo", "doctor", "index", "serve"),
     "jobs_command": ("jobs",),

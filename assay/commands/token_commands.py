@@ -12,11 +12,16 @@ from assay.commands.loading import loading
 if TYPE_CHECKING:
     from api.formats.rendering import Format
     from assay.commands.runs.run_backtest import BacktestOutput, ReadSpan
+    from assay.commands.runs.run_review import Failure
     from assay.commands.runs.run_scan import Output
 
 
 FORMATS = ("native", "compat", "summary", "goplus", "evidence")
 """Those of `api.formats.rendering`, shown by help and completion without importing it."""
+
+
+FAILURES = ("danger", "warning", "never")
+"""Those of `assay.commands.runs.run_review`, shown by help and completion without importing it."""
 
 
 @click.command("scan")
@@ -102,6 +107,50 @@ def replay_command(ctx: click.Context, file: IO[bytes], url: str | None, shows_a
 
 PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
 """Those of `analysis.static.printers`, shown by help and completion without importing it."""
+
+
+@click.command("review")
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--base",
+    type=click.File("rb"),
+    help="Earlier version of the list: only tokens that it lacks are analysed.",
+)
+@click.option(
+    "--chain",
+    "chains",
+    type=CHAIN,
+    multiple=True,
+    help="Analyse tokens of this chain only. Can be repeated.  [default: all]",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAILURES),
+    default="danger",
+    show_default=True,
+    help="Worst verdict for which the exit code is 1.",
+)
+@click.option("--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Also write SARIF.")
+@click.pass_context
+def review_command(
+    ctx: click.Context,
+    file: IO[bytes],
+    base: IO[bytes] | None,
+    chains: tuple[str, ...],
+    fail_on: "Failure",
+    sarif: Path | None,
+) -> None:
+    """Analyse the tokens of a token list, and print a report in Markdown. FILE is a list as
+    Uniswap defines it, or has lines of a chain and an address. Needs nodes, but no store.
+
+    Exit codes: 0 good, 1 a token fails or was not analysed.
+
+    Example: assay review tokens.json --base published.json --sarif review.sarif
+    """
+    with loading():
+        from assay.commands.runs.run_review import run_review  # noqa: PLC0415 - not for help and completion
+
+    ctx.exit(run_review(file, base, chains, fail_on=fail_on, sarif=sarif))
 
 
 @click.command("static")

@@ -16,7 +16,15 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     "Start": ("index", "start/quick-start", "start/installation"),
     "Use": (
         *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/check-trade"),
-        *("use/kin", "use/powers", "use/watching", "use/replay", "use/goplus", "use/analysts"),
+        *(
+            "use/kin",
+            "use/review",
+            "use/powers",
+            "use/watching",
+            "use/replay",
+            "use/goplus",
+            "use/analysts",
+        ),
     ),
     "Operate": (
         *("operate/operators", "operate/nodes", "operate/deploying", "operate/fleet"),

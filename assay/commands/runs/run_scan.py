@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from analysis.external.connect import connect_services
+from analysis.external.market_data import MarketData
 from analysis.market.token_price import find_price
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
@@ -26,6 +27,7 @@ from config.load_settings import load_settings
 from config.settings import Settings
 from config.store_address import FileAddress
 from core.errors import TokenRefusedError
+from core.evm.primitives import Address
 from core.process.terminal import printable
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
@@ -84,31 +86,49 @@ async def _scan(
 ) -> TokenSnapshot:
     token = admit_address(address)
     async with AsyncExitStack() as stack:
-        client = await connect(stack, chain, settings)
-        outside = await stack.enter_async_context(connect_services(settings))
-        context = ChainContext(
-            chain=chain,
-            node=client,
-            index=_open_history(stack, settings),
-            settings=settings.analysis,
-            now_s=time.time,
-            external=outside,
+        context = await open_context(stack, settings, chain)
+        outside = context.external if is_priced else None
+        return await scan_token(
+            context, token, market_data=None if outside is None else outside.market_data
         )
-        *_, report = [one async for one in scan(context, token)]
-        price = None
-        if is_priced:
-            price = await find_price(
-                chain, report, market_data=outside.market_data, now_s=time.time()
-            )
-        return take_snapshot(
-            report,
-            chain,
-            now_s=time.time(),
-            liquid_above_usd=settings.analysis.min_liquidity_usd,
-            has_owner_simulation=settings.analysis.owner_simulation,
-            has_liquidity_check=settings.analysis.finds_liquidity_holders,
-            price=price,
-        )
+
+
+async def open_context(stack: AsyncExitStack, settings: Settings, chain: Chain) -> ChainContext:
+    """Connect to a chain's nodes and other services until the stack is closed.
+
+    Raises UpstreamError, ConfigError; StoreError for a store that cannot be opened.
+    """
+    return ChainContext(
+        chain=chain,
+        node=await connect(stack, chain, settings),
+        index=_open_history(stack, settings),
+        settings=settings.analysis,
+        now_s=time.time,
+        external=await stack.enter_async_context(connect_services(settings)),
+    )
+
+
+async def scan_token(
+    context: ChainContext, token: Address, *, market_data: MarketData | None = None
+) -> TokenSnapshot:
+    """Analyse one token. Raises TokenRefusedError, UpstreamError.
+
+    `market_data` None: the snapshot has no price.
+    """
+    chain, settings = context.chain, context.settings
+    *_, report = [one async for one in scan(context, token)]
+    price = None
+    if market_data is not None:
+        price = await find_price(chain, report, market_data=market_data, now_s=time.time())
+    return take_snapshot(
+        report,
+        chain,
+        now_s=time.time(),
+        liquid_above_usd=settings.min_liquidity_usd,
+        has_owner_simulation=settings.owner_simulation,
+        has_liquidity_check=settings.finds_liquidity_holders,
+        price=price,
+    )
 
 
 def _open_history(stack: AsyncExitStack, settings: Settings) -> FactsIndex:
