@@ -19,6 +19,8 @@ from core.rpc.messages import RpcFault, RpcRequest
 _AT_ONCE = 15
 """Heights read in one trip: the range shrinks to a sixteenth each time."""
 
+_MOST_CANDIDATES = 8
+
 _ZERO_TOPIC = "0x" + "00" * 32
 
 
@@ -40,6 +42,8 @@ class ContractCreation(msgspec.Struct, frozen=True, kw_only=True):
     """None: the block's logs do not prove which transaction created it."""
     creator: Address | None
     """The account that sent the transaction. None: not known, or a bundler sent it."""
+    candidates: tuple[Hash32, ...] = ()
+    """Where none is proven: the transactions with most gas, which may have created it."""
 
 
 class _Log(msgspec.Struct, frozen=True):
@@ -54,6 +58,7 @@ class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
     sender: str = msgspec.field(name="from")
     logs: tuple[_Log, ...]
     contract_address: str | None = None
+    gas_used: str = "0x0"
 
 
 async def find_creation(
@@ -77,7 +82,9 @@ async def find_creation(
         raise UpstreamError(service="node", reason=f"receipts of block {number}") from error
     made = _maker(receipts, token)
     if made is None:
-        return ContractCreation(block_number=number, tx_hash=None, creator=None)
+        return ContractCreation(
+            block_number=number, tx_hash=None, creator=None, candidates=_largest(receipts)
+        )
     return _creation(made, number)
 
 
@@ -166,6 +173,12 @@ def _maker(receipts: Sequence[_Receipt], token: Address) -> _Receipt | None:
         if spoken or _is_named(receipt, token):
             return receipt if _is_birth(receipt, spoken, token) else None
     return None
+
+
+def _largest(receipts: Sequence[_Receipt]) -> tuple[Hash32, ...]:
+    """Return the transactions with most gas, of which storing a code takes 200 a byte."""
+    ordered = sorted(receipts, key=lambda receipt: int(receipt.gas_used, 16), reverse=True)
+    return tuple(receipt.transaction_hash for receipt in ordered[:_MOST_CANDIDATES])
 
 
 def _is_birth(receipt: _Receipt, spoken: Sequence[_Log], token: Address) -> bool:

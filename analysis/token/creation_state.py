@@ -5,7 +5,7 @@ the first of these that the node answers: a trace of the transaction; the same c
 call on the analysed block; the transaction's access list on the block before it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal, TypeVar
 
@@ -236,14 +236,20 @@ async def read_creation_state(
         if not capabilities.old_states.is_worth_trying:
             return None
         earlier = await _search(node, capabilities, token, last)
-        if earlier is None or earlier.tx_hash is None:
-            return None
-        place = MinedTransaction(tx_hash=earlier.tx_hash, block_number=earlier.block_number)
-        made = await _read_transaction(node, token, place)
-        state = await _read_state(node, capabilities, made, block=block) if made else None
-        return state if isinstance(state, CreationState) else None
+        for place in () if earlier is None else _places(earlier):
+            made = await _read_transaction(node, token, place)
+            state = await _read_state(node, capabilities, made, block=block) if made else None
+            if isinstance(state, CreationState):
+                return state
     except (UpstreamError, msgspec.DecodeError, ValueError):
-        return None
+        pass
+    return None
+
+
+def _places(found: ContractCreation) -> Iterator[MinedTransaction]:
+    """Yield the transactions that may have created the contract."""
+    for tx_hash in found.candidates if found.tx_hash is None else (found.tx_hash,):
+        yield MinedTransaction(tx_hash=tx_hash, block_number=found.block_number)
 
 
 async def _search(

@@ -14,6 +14,7 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.layout import World, named_account
 from assay.demo.npm_packages import NODE_MODULES, PROJECT_ROOT
+from assay.demo.transaction_pipeline import created_address
 from core.evm.primitives import Address
 from core.report.report import Report
 from tests.harness.chain.contexts import Lacking, judge, with_node
@@ -217,6 +218,18 @@ async def test_a_factory_gives_what_a_constructor_does(
     sent = chain.send(chain.world.owner, maker, "make(address,bool)", KEEPER, is_trap)
     token = Address("0x" + sent.logs[-1].data[-40:])
     report = await judge(context, token)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (is_trap, False), shown(report)
+
+
+@pytest.mark.parametrize("is_trap", [False, True])
+async def test_a_factory_without_events_is_found_by_its_gas(
+    chain: Chain, context: ChainContext, *, is_trap: bool
+) -> None:
+    maker = chain.deploy("SilentMaker")
+    chain.send(chain.world.owner, maker, "make(address,bool)", KEEPER, is_trap)
+    chain.mine(20)
+    report = await judge(context, created_address(maker, 1))
     found = (report.scan.hidden_creation, report.scan.unexplained_creation)
     assert found == (is_trap, False), shown(report)
 

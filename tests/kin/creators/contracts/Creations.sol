@@ -340,6 +340,18 @@ contract Maker {
     }
 }
 
+/// Neither the factory nor its token emits an event, so no log names the creation.
+contract SilentMaker {
+    function make(address keeper, bool isTrap) external {
+        if (isTrap) new PremintWithoutEvents(keeper, keeper, keeper);
+        else new SilentToken(tx.origin);
+    }
+}
+
+contract SilentToken is Old {
+    constructor(address holder) { balanceOf[holder] = totalSupply; }
+}
+
 abstract contract Owned is Plain {
     address public owner = msg.sender;
     bool internal _isReady;
