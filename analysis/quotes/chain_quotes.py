@@ -9,6 +9,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitQuote, RequestedSize, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
+from analysis.quotes.sale_census import SaleCensus, take_census
 from analysis.quotes.trade_check import TradeCheck, check_trade
 from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePack, PackFile, file_of
@@ -49,6 +50,7 @@ class ChainQuotes:
         self._quotes = SingleFlight[tuple[str, Address, Hash32, RequestedSize], ExitQuote]()
         self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
         self._hooks = SingleFlight[tuple[str, Address, Hash32], HookFindings]()
+        self._censuses = SingleFlight[tuple[str, Address, Hash32], SaleCensus]()
         self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, size: RequestedSize) -> ExitQuote:
@@ -95,6 +97,25 @@ class ChainQuotes:
 
         return await self._hooks.run((chain, token.address, token.block_hash), run)
 
+    async def take_census(self, chain: str, report: Report) -> SaleCensus:
+        """Return the sales of real holders; see `take_census`. Equal concurrent requests share one
+        run.
+
+        Lists and writers that a slow node has not given in time are left out.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        token = report.token
+
+        async def run() -> SaleCensus:
+            async with self._bounded(chain) as end_s:
+                until_s = end_s - _TO_ANSWER_S
+                return await take_census(
+                    self._contexts[chain], token.address, report, until_s=until_s
+                )
+
+        return await self._censuses.run((chain, token.address, token.block_hash), run)
+
     async def check_trade(
         self, chain: str, report: Report | None, trade: UnsignedTrade
     ) -> TradeCheck:
@@ -128,6 +149,7 @@ class ChainQuotes:
         await self._quotes.aclose()
         await self._inquiries.aclose()
         await self._hooks.aclose()
+        await self._censuses.aclose()
         await self._packs.aclose()
 
     @asynccontextmanager

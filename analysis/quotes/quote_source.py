@@ -5,6 +5,7 @@ from typing import Protocol
 from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
+from analysis.quotes.sale_census import SaleCensus
 from analysis.quotes.trade_check import TradeCheck
 from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
@@ -27,6 +28,10 @@ class Quotes(Protocol):
     async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
         """Return the findings about the hooks of its pools. Raises TokenRefusedError,
         UpstreamError."""
+        ...
+
+    async def take_census(self, chain: str, report: Report, /) -> SaleCensus:
+        """Return the sales of the token's real holders. Raises TokenRefusedError, UpstreamError."""
         ...
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:

@@ -72,6 +72,29 @@ class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
         return self.creation or next(launched, None)
 
 
+class FailedSale(msgspec.Struct, frozen=True, kw_only=True):
+    """A real sale that was mined and failed, for a reason that is not its own limits."""
+
+    trader: Address | None
+    """Sender of the transaction. None: not known."""
+    tx_hash: Hash32
+    block_number: int
+    block_time_s: int
+    reason: str
+    """Error of the repeated call; empty where there was none."""
+
+
+class SaleHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """Real failed sales of a watched token, and the blocks of its owner's calls."""
+
+    is_watched: bool = False
+    """False: nothing was ever observed about the token, so that no sale is known."""
+    failed: tuple[FailedSale, ...] = ()
+    """Newest first."""
+    call_blocks: tuple[int, ...] = ()
+    """Blocks with calls that holders do not use, or events of its parameters, newest first."""
+
+
 class IndexedEvent(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """One event of a pool, as `eth_getLogs` answers it."""
 
@@ -112,6 +135,10 @@ class FactsIndex(Protocol):
         out: pools whose events are not indexed since their creation. Raises StoreError."""
         ...
 
+    async def sale_history(self, chain: Chain, token: Address, pin: BlockRef) -> SaleHistory:
+        """Return the newest failed sales of a token up to `pin`. Raises StoreError."""
+        ...
+
 
 class NoFactsIndex:
     """An index without tables: everything is read from the chain."""
@@ -127,3 +154,7 @@ class NoFactsIndex:
     ) -> Mapping[str, PoolEvents]:
         """Return no events."""
         return {}
+
+    async def sale_history(self, chain: Chain, token: Address, pin: BlockRef) -> SaleHistory:
+        """Return no sales."""
+        return SaleHistory()

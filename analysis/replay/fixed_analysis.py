@@ -13,7 +13,7 @@ import msgspec
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.chain_memory import ChainMemory
 from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import IndexedFacts, PoolEvents
+from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.replay.allowed_requests import reason_against
 from analysis.replay.evidence_pack import EvidencePackError, Given
@@ -53,7 +53,7 @@ class _FixedNode:
         return [next(answers) if is_allowed else NO_SUCH_METHOD for is_allowed in allowed]
 
 
-class _FixedIndex:
+class _FixedIndex(NoFactsIndex):
     """An index with these facts."""
 
     def __init__(self, facts: IndexedFacts) -> None:
@@ -64,12 +64,6 @@ class _FixedIndex:
     ) -> IndexedFacts:
         """Return the facts."""
         return self._facts
-
-    async def pool_events(
-        self, _chain: Chain, _pools: Sequence[str], _pin: BlockRef
-    ) -> Mapping[str, PoolEvents]:
-        """Return no events: a pack has those of the node."""
-        return {}
 
 
 def chain_facts(chain: Chain) -> Hash32:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from analysis.market.venues.state.pool_bounds import MOST_SWEPT
 from analysis.reads.indexed_facts import (
+    FailedSale,
     IndexedEvent,
     IndexedFacts,
     MinedTransaction,
     NoFactsIndex,
     PoolEvents,
+    SaleHistory,
     TransferHistory,
 )
 from assay.service.record_report import record_refusal, record_report
@@ -33,6 +35,7 @@ from sql.reports.indexed_record import read_indexed_record
 from sql.reports.report_tables import find_walletless_check, read_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.creator_tables import read_creator
+from sql.tokens.observations import list_causes
 from sql.tokens.tokens import read_token
 
 _HOLDERS_READ = 25
@@ -40,6 +43,9 @@ _HOLDERS_READ = 25
 _OTHER_POOLS_READ = 20
 """Pools against tokens that are no anchors. The oldest are read, so later ones cannot displace
 them."""
+
+_OBSERVED = 500
+"""Newest observations of a token among which failed sales are looked for."""
 
 _TOPIC_BYTES = 32
 
@@ -72,6 +78,10 @@ class ReportStore:
     ) -> Mapping[str, PoolEvents]:
         """Return the events of young pools that following has read since their creation."""
         return await asyncio.to_thread(self._pool_events, chain, pools, pin)
+
+    async def sale_history(self, chain: Chain, token: Address, pin: BlockRef) -> SaleHistory:
+        """Return the newest failed sales that were observed of a watched token."""
+        return await asyncio.to_thread(self._sale_history, chain, token, pin)
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
         """Return the stored result of this version of the static analysis. None: nothing is
@@ -128,6 +138,35 @@ class ReportStore:
             key: PoolEvents(to_block=one.to_block, events=tuple(map(_as_answered, one.events)))
             for key, one in stored.items()
         }
+
+    def _sale_history(self, chain: Chain, token: Address, pin: BlockRef) -> SaleHistory:
+        with self._store.snapshot() as reader:
+            tracked = read_token(reader, chain_id=chain.id, address=token)
+            seen = (
+                []
+                if tracked is None
+                else list_causes(
+                    reader, tracked.token_id, above=-1, up_to=pin.number, at_most=_OBSERVED
+                )
+            )
+        calls = ("owner_call", "call", "parameter_event")
+        return SaleHistory(
+            is_watched=bool(seen),
+            failed=tuple(
+                FailedSale(
+                    trader=one.sender,
+                    tx_hash=one.tx_hash,
+                    block_number=one.block_number,
+                    block_time_s=one.block_time_s,
+                    reason=one.detail or "",
+                )
+                for one in seen
+                if one.kind == "failed_trade" and one.what == "sell" and one.tx_hash is not None
+            ),
+            call_blocks=tuple(
+                dict.fromkeys(one.block_number for one in seen if one.kind in calls)
+            ),
+        )
 
     def _known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None

@@ -6,7 +6,7 @@ reverted one does not change the next. Sends no request.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import msgspec
@@ -24,7 +24,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.evm.primitives import Address, RawAmount
+from core.evm.primitives import Address, Hash32, RawAmount
 
 VERSION = 2
 
@@ -82,10 +82,14 @@ def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wall
 
 
 def write_simulation(
-    setup: TradeSetup, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
+    setup: TradeSetup,
+    sellers: Sequence[Wallet],
+    blocks: Sequence[tuple[int, int]],
+    *,
+    given: Mapping[Address, Mapping[Hash32, Hash32]] | None = None,
 ) -> CensusSimulation:
     """Return the simulation. `blocks`: number and time of the approvals, and of one sale per
-    seller."""
+    seller. `given`: slots that are overridden, by contract."""
     builder = SimulationBuilder(blocks)
     sales = []
     for at, wallet in enumerate(sellers, 1):
@@ -96,7 +100,7 @@ def write_simulation(
         selling = account_calls(builder[at], seller)
         sales.append((seller, write_sale(selling, setup, seller, order, approval=approval)))
     simulation = build_simulation(
-        setup, builder.blocks(), others=[wallet.address for wallet in sellers]
+        setup, builder.blocks(), others=[wallet.address for wallet in sellers], given=given
     )
     return CensusSimulation(simulation=simulation, setup=setup, sales=tuple(sales))
 

@@ -10,10 +10,12 @@ from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.quote_source import Quotes
+from analysis.quotes.sale_census import SaleCensus
 from analysis.quotes.trade_check import TradeCheck
 from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
 from assay.service.fleet.inquiry_encoding import (
+    CensusQuestion,
     ExitQuestion,
     HooksQuestion,
     InquiryQuestion,
@@ -86,6 +88,13 @@ class FleetQuotes:
         if chain in self._own:
             return await self._here.find_hooks(chain, report)
         return await self._ask(chain, HooksQuestion(report=report), HookFindings)
+
+    async def take_census(self, chain: str, report: Report, /) -> SaleCensus:
+        """Simulate the sales of real holders. Raises TokenRefusedError, UpstreamError,
+        InternalError."""
+        if chain in self._own:
+            return await self._here.take_census(chain, report)
+        return await self._ask(chain, CensusQuestion(report=report), SaleCensus)
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         """Return the evidence pack, signed with the key of the process that records it.

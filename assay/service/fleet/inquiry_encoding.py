@@ -34,6 +34,12 @@ class HooksQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="hooks"):
     report: Report
 
 
+class CensusQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="census"):
+    """The sales of real holders."""
+
+    report: Report
+
+
 class PackQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="pack"):
     """A new analysis with all its calls."""
 
@@ -47,7 +53,9 @@ class TradeQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="trade"):
     ask: UnsignedTrade
 
 
-InquiryQuestion = ExitQuestion | LiquidityQuestion | HooksQuestion | PackQuestion | TradeQuestion
+InquiryQuestion = (
+    ExitQuestion | LiquidityQuestion | HooksQuestion | CensusQuestion | PackQuestion | TradeQuestion
+)
 
 INQUIRY_KINDS: Final = tuple(str(kind.__struct_config__.tag) for kind in get_args(InquiryQuestion))
 

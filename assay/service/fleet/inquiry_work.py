@@ -13,6 +13,7 @@ import structlog
 from analysis.quotes.quote_source import Quotes
 from assay.service.fleet.inquiry_encoding import (
     INQUIRY_KINDS,
+    CensusQuestion,
     ExitQuestion,
     HooksQuestion,
     InquiryQuestion,
@@ -144,6 +145,8 @@ class InquiryWork:
                 return await self._quotes.find_liquidity(slug, report)
             case HooksQuestion(report=report):
                 return await self._quotes.find_hooks(slug, report)
+            case CensusQuestion(report=report):
+                return await self._quotes.take_census(slug, report)
             case PackQuestion(token=token):
                 return await self._quotes.record_pack(slug, token)
             case TradeQuestion():

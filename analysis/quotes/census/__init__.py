@@ -1,0 +1,1 @@
+"""Census of sales by real holders: sellers, deciding entries, and their writers."""
