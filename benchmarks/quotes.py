@@ -18,9 +18,11 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
+from analysis.quotes.census.sellers import MOST_SELLERS
 from analysis.quotes.exit_quote import RequestedSize, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import find_liquidity
+from analysis.quotes.sale_census import take_census
 from analysis.quotes.trade_check import check_trade
 from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.reads.indexed_facts import NoFactsIndex
@@ -176,6 +178,27 @@ async def measure_liquidity(demo: DemoWorld) -> None:
         await measure(f"liquidity of a {venue} pool", chain, client, find)
 
 
+async def measure_census(demo: DemoWorld) -> None:
+    """Print times of censuses of fifty holders, none or five of them on a list."""
+    chain, client = demo.chain, demo.client
+    verbs = _verbs_of(demo)
+    animal = Animal(key="listed", trait="", symbol="LIST", contract="BlacklistToken", extra="pair")
+    token = verbs.place(animal)
+    accounts = [verbs.fresh_account() for _ in range(MOST_SELLERS)]
+    for account in accounts:
+        verbs.buy(token, account)
+        verbs.send(token.owner, token.address, "setBot(address,bool)", account, False)
+    for listed in (0, 5):
+        for account in accounts[:listed]:
+            verbs.send(token.owner, token.address, "setBot(address,bool)", account, True)
+        report = await scan_token(make_context(chain, client), token.address)
+
+        async def take(context: ChainContext, report: Report = report) -> object:
+            return await take_census(context, report.token.address, report)
+
+        await measure(f"census, {listed} of 50 on a list", chain, client, take)
+
+
 async def measure_packs(demo: DemoWorld) -> None:
     """Print sizes of evidence packs, and times of recording and replaying them."""
     for key in ("honest", "v4_honest"):
@@ -208,6 +231,7 @@ PARTS = {
     "quotes": measure_quotes,
     "hooks": measure_hooks,
     "liquidity": measure_liquidity,
+    "census": measure_census,
     "packs": measure_packs,
 }
 

@@ -115,7 +115,7 @@ class _Stand(msgspec.Struct, frozen=True, kw_only=True):
     token: Address
     setup: TradeSetup
     usual_tax: float | None
-    """By the report. None: not known."""
+    """Percent on a sale of fresh buyers, by the report. None: not known."""
     until_s: float | None
 
 
@@ -182,12 +182,12 @@ class _Census:
         if self._usual is None:
             taxes = [each.tax for each in sold.values() if each.tax is not None]
             self._usual = median(taxes) if taxes else None
-        held = [each for each in self._holders if self._is_held_back(sold[each.wallet.address])]
+        hindered = [each for each in self._holders if self._is_held_back(sold[each.wallet.address])]
         decided: dict[Address, tuple[DecidedBy, ...]] = {}
-        if held:
+        if hindered:
             with suppress(TimeoutError, UpstreamError):
                 async with asyncio.timeout_at(self._stand.until_s):
-                    sold, decided = await self._find_causes(sold, held)
+                    sold, decided = await self._find_causes(sold, hindered)
         return SaleCensus(
             block=self._stand.round.pin,
             pool=self._stand.setup.candidate.key,
@@ -203,21 +203,21 @@ class _Census:
         )
 
     async def _find_causes(
-        self, sold: Mapping[Address, CensusSale], held: Sequence[CensusHolder]
+        self, sold: Mapping[Address, CensusSale], hindered: Sequence[CensusHolder]
     ) -> tuple[dict[Address, CensusSale], dict[Address, tuple[DecidedBy, ...]]]:
         """Return the sales, those held back without the others before them, and what decides."""
-        lists = await self._lists(sold, held)
+        lists = await self._lists(sold, hindered)
         tried: list[tuple[Sequence[CensusHolder], _Overrides]] = [
-            (held, {}),
-            *((held, overridden([entries])) for entries in lists),
+            (hindered, {}),
+            *((hindered, overridden([entries])) for entries in lists),
         ]
         if len(lists) > 1:
-            tried.append((held, overridden(lists)))
+            tried.append((hindered, overridden(lists)))
         control, *results = await self._simulate(tried)
         self._has_searched = True
         proofs: dict[Address, tuple[ListEntry, ...]] = {}
         for entries, result in zip([*([one] for one in lists), lists], results, strict=False):
-            for account in (each.wallet.address for each in held):
+            for account in (each.wallet.address for each in hindered):
                 of_account = tuple(one[account] for one in entries if account in one)
                 if (
                     of_account
@@ -238,7 +238,7 @@ class _Census:
         return {**sold, **control}, decided
 
     async def _lists(
-        self, sold: Mapping[Address, CensusSale], held: Sequence[CensusHolder]
+        self, sold: Mapping[Address, CensusSale], hindered: Sequence[CensusHolder]
     ) -> list[Mapping[Address, ListEntry]]:
         """Return the entries of those held back that differ from others', by list."""
         stand, pin = self._stand, self._stand.round.pin.hash
@@ -261,7 +261,7 @@ class _Census:
         in_sales = await lists_in_sales(
             context.node,
             token,
-            held_back=[each.wallet for each in held],
+            held_back=[each.wallet for each in hindered],
             free=next(iter(free), None),
             pool=stand.setup.candidate.holder,
             known=in_code,
@@ -269,7 +269,7 @@ class _Census:
         )
         balances = balances_of(token, stand.round.token_slot_index)
         variables = [each for each in dict.fromkeys((*in_sales, *in_code)) if each != balances]
-        accounts = [each.wallet.address for each in held]
+        accounts = [each.wallet.address for each in hindered]
         others = [each.address for each in free]
         words = await read_entries(context.node, variables, [*accounts, *others], block=pin)
         return list(differing(variables, words, accounts, others).values())

@@ -13,6 +13,7 @@ from analysis.replay.evidence_pack import PackFile
 from analysis.token.admission import admit_address
 from api.error_answers import InvalidInputError, InvalidItem, StoreDownError, ValidationBody
 from api.formats.rendering import native_of, summary_of
+from api.formats.resources.census_format import CensusAnswer, census_answer
 from api.formats.resources.exit_format import ExitAnswer, exit_answer
 from api.formats.resources.hooks_format import HooksAnswer, hooks_answer
 from api.formats.resources.kin_format import KIN_WORDS, KinAnswer, kin_answer
@@ -105,6 +106,18 @@ async def find_hooks(call: TokenCall) -> HooksAnswer:
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
     found = await call.deps.quotes.find_hooks(call.chain, snapshot.report)
     return hooks_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+
+
+async def take_census(call: TokenCall) -> CensusAnswer:
+    """Sales of up to fifty real holders, latest buyers first, simulated at the state of one block.
+
+    It has the number of holders that fail or pay more than others, the list and the entry that
+    decide, proved by a simulation without them, and the transaction that wrote the entry. It finds
+    lists that name a victim in advance. Counts as one call.
+    """
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    census = await call.deps.quotes.take_census(call.chain, snapshot.report)
+    return census_answer(census, call.answers.chain(call.chain), snapshot.report.token)
 
 
 async def record_pack(call: TokenCall) -> PackFile:
@@ -288,6 +301,27 @@ TOKEN_RESOURCES: Final = (
             "Infinity: permissions, whether the code can be replaced, controlling accounts, "
             "and, simulated, the cost of buys and sales by size and time, and whether liquidity "
             "can leave. null and unknown are never no, and no hook is called safe.",
+        ),
+    ),
+    TokenResource(
+        path="census",
+        operation_id="getTokenCensus",
+        summary="Which of its holders could sell",
+        tag="trades",
+        run=take_census,
+        answer=CensusAnswer,
+        responses=simulated_responses(documented(CensusAnswer, "The census")),
+        page=ResourcePage(
+            template="census.html",
+            failed="the simulation failed on our side, try again later",
+            tab="Other holders",
+        ),
+        tool=ResourceTool(
+            name="sale_census",
+            description="Sales of up to fifty real holders of a token, latest buyers first, "
+            "simulated now: how many fail or pay more than others, the list and storage slot that "
+            "decides, and the transaction that wrote it. Finds lists that name victims in "
+            "advance. null and unknown are never yes; a census does not make a token safe.",
         ),
     ),
     TokenResource(

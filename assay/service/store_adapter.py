@@ -163,9 +163,7 @@ class ReportStore:
                 for one in seen
                 if one.kind == "failed_trade" and one.what == "sell" and one.tx_hash is not None
             ),
-            call_blocks=tuple(
-                dict.fromkeys(one.block_number for one in seen if one.kind in calls)
-            ),
+            call_blocks=tuple(dict.fromkeys(one.block_number for one in seen if one.kind in calls)),
         )
 
     def _known(

@@ -15,8 +15,9 @@ from docs.site.reference_pages import exchanges_page, views_page
 _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     "Start": ("index", "start/quick-start", "start/installation"),
     "Use": (
-        *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/check-trade"),
+        *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/census"),
         *(
+            "use/check-trade",
             "use/kin",
             "use/review",
             "use/powers",

@@ -23,6 +23,7 @@ from sql.fleet.inquiries import Inquiries
 from tests.harness.api.sample_reports import OWNER, TOKEN, make_report
 from tests.harness.api.scripted_quotes import (
     ScriptedQuotes,
+    make_census,
     make_check,
     make_hooks,
     make_liquidity,
@@ -111,6 +112,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
     assert await api.quote_exit("ethereum", report, ASK) == make_quote(ASK)
     assert await api.find_liquidity("ethereum", report) == make_liquidity()
     assert await api.find_hooks("ethereum", report) == make_hooks()
+    assert await api.take_census("ethereum", report) == make_census()
     assert await api.check_trade("ethereum", None, TRADE) == make_check(TRADE)
     assert await api.check_trade("ethereum", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("ethereum", TOKEN)).body == b"a pack"
@@ -118,6 +120,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
         ("ethereum", TOKEN, ASK),
         ("ethereum", TOKEN, None),
         ("ethereum", TOKEN, "hooks"),
+        ("ethereum", TOKEN, "census"),
         ("ethereum", None, TRADE),
         ("ethereum", TOKEN, TRADE),
         ("ethereum", TOKEN, "pack"),
@@ -130,6 +133,7 @@ async def test_who_has_a_node_asks_nobody(fleet: Fleet) -> None:
     assert await api.quote_exit("bsc", report, ASK) == make_quote(ASK)
     assert await api.find_liquidity("bsc", report) == make_liquidity()
     assert await api.find_hooks("bsc", report) == make_hooks()
+    assert await api.take_census("bsc", report) == make_census()
     assert await api.check_trade("bsc", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("bsc", TOKEN)).body == b"a pack"
 

@@ -32,7 +32,12 @@ JUDGING = ("check_token", "token_report", "token_evidence")
 
 WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
 
-QUOTING = ("quote_exit", "liquidity_holders", "hook_dossier", "evidence_pack", "check_trade")
+QUOTING = (
+    *("quote_exit", "liquidity_holders", "hook_dossier", "sale_census", "evidence_pack"),
+    "check_trade",
+)
+
+BILLED = (*JUDGING, "token_kin", *QUOTING, "watch_tokens")
 
 ALL = (*JUDGING, "list_chains", "usage", "token_kin", *QUOTING, *WATCHING)
 
@@ -99,7 +104,7 @@ async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (name not in ("watch_tokens", "remove_watch"))
         assert tool.description is not None
-        assert ("Counts as one call" in tool.description) is (name in (*JUDGING, *ALL[5:12]))
+        assert ("Counts as one call" in tool.description) is (name in BILLED)
         assert tool.input_schema["type"] == "object"
         assert tool.output_schema is not None
         assert tool.output_schema["type"] == "object"

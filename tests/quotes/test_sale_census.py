@@ -1,4 +1,4 @@
-"""The census of sales by real holders predicts which of their real sales fail, and by which list."""
+"""A census of sales by real holders predicts which of them really fail, and by which list."""
 
 import pytest
 

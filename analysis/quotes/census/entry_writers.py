@@ -50,7 +50,7 @@ class EntryWrite(msgspec.Struct, frozen=True, kw_only=True):
 
     block_number: int
     tx_hash: Hash32 | None
-    """None: it could not be told from the others of its block."""
+    """None: it could not be distinguished from the others of its block."""
     sender: Address | None
     to: Address | None
     """None: not known, or it created a contract."""

@@ -85,15 +85,15 @@ async def find_sellers(
     await batch.send(context.node, context.capabilities)
     sellers = []
     for holder, (balance, code) in reads.items():
-        held, own = batch.get(balance), batch.get(code)
-        if held is None or own is None or not exceeds_rounding(RawAmount(held)):
+        balance_raw, own = batch.get(balance), batch.get(code)
+        if balance_raw is None or own is None or not exceeds_rounding(RawAmount(balance_raw)):
             continue
         if own and not is_delegated_account(own):
             continue
         wallet = holder_wallet(
             first_round.disguise,
             holder,
-            balance_raw=RawAmount(held),
+            balance_raw=RawAmount(balance_raw),
             supply_raw=first_round.admitted.metadata.supply_raw,
         )
         sellers.append(CensusHolder(wallet=wallet, bought=bought.get(holder)))

@@ -52,6 +52,7 @@ _TOOLS = (
     "quote_exit",
     "hook_dossier",
     "liquidity_holders",
+    "sale_census",
     "evidence_pack",
     "check_trade",
     "token_kin",

@@ -8,6 +8,8 @@ from analysis.liquidity.liquidity_shares import (
     LockedShare,
     Withdrawer,
 )
+from analysis.quotes.census.deciding_entries import ListEntry, ListVariable
+from analysis.quotes.census.entry_writers import EntryWrite
 from analysis.quotes.exit_quote import ExitQuote, LeftOutPool, RequestedSize
 from analysis.quotes.exit_reading import ExitLine, ExitPart
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, HookGrants, PoolHook
@@ -19,9 +21,11 @@ from analysis.quotes.liquidity_inquiry import (
     SimulatedSale,
     WithdrawalFindings,
 )
+from analysis.quotes.sale_census import CensusSeller, DecidedBy, SaleCensus
 from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
 from analysis.quotes.unsigned_trade import UnsignedCall, UnsignedTrade
+from analysis.reads.indexed_facts import FailedSale, MinedTransaction, SaleHistory
 from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.trade.called_trade import AllowanceKey, TradeCall
 from analysis.scenarios.trade.sized_trades import SizedTrade
@@ -29,7 +33,7 @@ from analysis.scenarios.trade.withdrawal import Withdrawn
 from analysis.simulation.block_schedule import SimulatedBlock
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from analysis.token.deployed_code import DeployedCode
-from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount, Selector
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import Report
 from tests.harness.api.sample_reports import TOKEN
@@ -234,6 +238,60 @@ def make_hooks() -> HookFindings:
     )
 
 
+def make_census() -> SaleCensus:
+    """Two holders; a list holds one back, and its real sale failed too."""
+    tx_hash = Hash32("0x" + "d1" * 32)
+    variable = ListVariable(contract=TOKEN, slot=Hash32("0x" + "00" * 31 + "07"))
+    decided = DecidedBy(
+        entry=ListEntry(variable=variable, word=1, passing_word=0),
+        write=EntryWrite(
+            block_number=20_999_000,
+            tx_hash=tx_hash,
+            sender=_WETH,
+            to=TOKEN,
+            function=Selector("0x12345678"),
+            is_traced=True,
+        ),
+    )
+    sold = CensusSeller(
+        holder=_ROUTER,
+        balance_raw=RawAmount(5 * 10**18),
+        amount_raw=RawAmount(10**18),
+        bought=MinedTransaction(tx_hash=tx_hash, block_number=20_999_999),
+        outcome="sold",
+        tax=3.0,
+        reason="",
+    )
+    held_back = CensusSeller(
+        holder=_SENDER,
+        balance_raw=RawAmount(2 * 10**18),
+        amount_raw=RawAmount(10**18),
+        bought=None,
+        outcome="failed",
+        tax=None,
+        reason="named",
+        decided_by=(decided,),
+    )
+    failed = FailedSale(
+        trader=_SENDER,
+        tx_hash=Hash32("0x" + "d2" * 32),
+        block_number=20_999_500,
+        block_time_s=1_699_999_000,
+        reason="named",
+    )
+    return SaleCensus(
+        block=_BLOCK,
+        pool=_POOL,
+        dex="Uniswap V2",
+        usual_tax=3.0,
+        sellers=(sold, held_back),
+        possible=4,
+        reason="",
+        has_lists_searched=True,
+        sales=SaleHistory(is_watched=True, failed=(failed,), call_blocks=(20_999_000,)),
+    )
+
+
 def make_check(ask: UnsignedTrade) -> TradeCheck:
     """A sale that passes, and leaves an allowance."""
     call = TradeCall(
@@ -293,6 +351,12 @@ class ScriptedQuotes:
         if self.failure is not None:
             raise self.failure
         return make_hooks()
+
+    async def take_census(self, chain: str, report: Report, /) -> SaleCensus:
+        self.requests.append((chain, report.token.address, "census"))
+        if self.failure is not None:
+            raise self.failure
+        return make_census()
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         self.requests.append((chain, token, "pack"))
