@@ -19,6 +19,7 @@ from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN, mak
 from tests.harness.api.world import PLANS, Get, World
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
+CENSUS = f"{TOKEN}/census"
 LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"
 SIGNER = checksum(Address("0x" + "a3" * 20))
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
@@ -171,6 +172,24 @@ async def test_of_a_hook_whose_code_was_not_found_nothing_is_denied(get: Get) ->
     assert (await get(f"{TOKEN[:-1]}/hooks")).status_code == 422
 
 
+async def test_a_census_names_the_list_and_its_writer(world: World, get: Get) -> None:
+    body = (await get(CENSUS)).json()
+    assert (body["sold"], body["failed"], body["other_tax"], body["unknown"]) == (1, 1, 0, 0)
+    (listed,) = body["lists"]
+    assert (listed["contract"], listed["holders"]) == (TOKEN_SHOWN, 1)
+    sold, held_back = body["sellers"]
+    assert (sold["decided_by"], sold["amount"]) == ([], "1")
+    (entry,) = held_back["decided_by"]
+    assert entry["written_by"]["function"] == "0x12345678"
+    assert entry["slot"] != entry["list_slot"]
+    (failed,) = body["failed_sales"]
+    assert (failed["trader"], failed["in_census"]) == (held_back["address"], "failed")
+    page = await world.client().get(f"/t/1/{CENSUS}", headers=READER)
+    assert page.status_code == 200
+    assert "1 sell at 3 % tax, 1 fail, 0 pay more" in page.text
+    assert f"<bdi>{entry['written_by']['sender']}</bdi>" in page.text
+
+
 async def test_a_pack_is_a_file(world: World, get: Get) -> None:
     answer = await get(PACK)
     assert (answer.status_code, answer.content) == (200, b"a pack")
@@ -202,6 +221,8 @@ async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None
         assert tool_answer == (False, (await get(LIQUIDITY)).json())
         hooks = await call(client, "hook_dossier", **ONE)
         assert hooks == (False, (await get(f"{TOKEN}/hooks")).json())
+        census = await call(client, "sale_census", **ONE)
+        assert census == (False, (await get(CENSUS)).json())
         wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
         assert (wrong[0], wrong[1]["status"]) == (True, 422)
 
