@@ -34,7 +34,7 @@ OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard te
 # Debian's, where it is installed: the oldest that is supported.
 OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
 
-.PHONY: help setup demo serve types test durations test-all test-long test-fleet test-package test-nodes wheel check fix bench drill docs examples pictures lock
+.PHONY: help setup demo serve types test durations test-all test-long test-fleet test-package test-nodes wheel clients check fix bench drill docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ test-package: setup ## Test wheel and image of the checkout in separate environm
 
 wheel: setup ## Build the wheel into dist/
 	$(BIN)/pip wheel $(QUIET) --no-index --no-deps --no-build-isolation -w dist .
+
+clients: setup ## Build the API's Python client (a wheel) and TypeScript client (an npm tarball) into dist/
+	$(BIN)/python -m docs.clients.build_clients
 
 check: setup ## What CI runs: lint, format, types, tests
 	$(BIN)/ruff check

@@ -5,7 +5,10 @@ from api.error_answers import ChainNotServedError, InvalidInputError, InvalidIte
 from api.formats.shape_building import Shape
 from config.facts.chain_names import find_by_name, list_names
 
-CHAIN_HELP = "Slug, numeric chain id or alias, such as eth or base; letter case ignored"
+CHAIN_HELP = (
+    "Slug, chain id (1, 0x1 or, by CAIP-2, eip155:1) or alias, such as eth or base; letter case "
+    "ignored"
+)
 
 
 class ServedChain(Shape, frozen=True, kw_only=True):
@@ -36,7 +39,7 @@ def list_chains(deps: ApiDeps) -> tuple[ServedChain, ...]:
 
 
 def find_chain(deps: ApiDeps, named: str, *, place: str) -> str:
-    """Return the slug of a chain named by slug, number or alias, letter case ignored.
+    """Return the slug of a chain by any of its names, letter case ignored.
 
     Raises InvalidInputError for one that is not supported, ChainNotServedError for one that is not
     served here.

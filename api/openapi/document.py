@@ -177,6 +177,9 @@ def _renamed(document: JsonObject) -> JsonObject:
             return [copied(each) for each in node]
         if not isinstance(node, dict):
             return node
+        if node.get("type") == "string" and "const" in node:
+            # The same to the standard; generators of clients read it as a string, not as any value.
+            return {"type": "string", "enum": [node["const"]]}
         return {
             key: _renamed_reference(value, names) if key == "$ref" else copied(value)
             for key, value in node.items()

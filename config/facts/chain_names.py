@@ -1,4 +1,4 @@
-"""Names of a chain: its slug, its chain id and its aliases."""
+"""Names of a chain: its slug, its chain id in three spellings, and its aliases."""
 
 from collections.abc import Iterable
 
@@ -11,8 +11,15 @@ def names_of(chain: Chain) -> tuple[str, ...]:
 
 
 def index_by_name(chains: Iterable[Chain]) -> dict[str, Chain]:
-    """Return the chains by each of their names, which `load_chains` has proved distinct."""
-    return {name: chain for chain in chains for name in names_of(chain)}
+    """Return the chains by each of their names, which `load_chains` has proved distinct.
+
+    Wallets name a chain by its number in hexadecimal (`0x1`) or by CAIP-2 (`eip155:1`).
+    """
+    return {
+        name: chain
+        for chain in chains
+        for name in (*names_of(chain), hex(chain.id), f"eip155:{chain.id}")
+    }
 
 
 def find_by_name(chains: Iterable[Chain], name: str) -> Chain | None:

@@ -23,6 +23,7 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
             "use/powers",
             "use/watching",
             "use/replay",
+            "use/clients",
             "use/goplus",
             "use/analysts",
         ),

@@ -10,7 +10,7 @@ import pytest
 from analysis.static.printers import PRINTERS
 from assay.cli import COMMANDS, MODULES
 from assay.commands import token_commands
-from config.facts.chain_names import index_by_name
+from config.facts.chain_names import names_of
 from config.facts.load_chains import load_chains
 from tests.house.sources import ROOT
 
@@ -66,7 +66,8 @@ def test_a_shell_is_offered(words: str, offered: list[str]) -> None:
 def test_every_name_of_a_chain_but_its_number_is_offered(tmp_path: Path) -> None:
     (tmp_path / "chains").mkdir()
     (tmp_path / "chains" / "ethereum.toml").write_text('[chain]\naliases = ["mainnet"]\n')
-    names = [name for name in index_by_name(load_chains(tmp_path)) if not name.isdecimal()]
+    named = [name for chain in load_chains(tmp_path) for name in names_of(chain)]
+    names = [name for name in named if not name.isdecimal()]
     assert complete("assay scan ", {"ASSAY_CONFIG": str(tmp_path)}) == sorted(names)
     assert "mainnet" in names
 

@@ -30,11 +30,11 @@ CHAINS = [
 
 # Names as people type them, of which answers give the slug.
 TYPED = {
-    "ethereum": ("ethereum", "eth", "1", "ETH", "Ethereum"),
+    "ethereum": ("ethereum", "eth", "1", "ETH", "Ethereum", "0x1", "0X1", "eip155:1", "EIP155:1"),
     "chain_56": ("chain_56", "56", "bsc", "bnb", "BSC"),
-    "chain_8453": ("chain_8453", "8453", "base", "Base"),
+    "chain_8453": ("chain_8453", "8453", "base", "Base", "0x2105", "eip155:8453"),
     "chain_42161": ("chain_42161", "42161", "arbitrum", "arb"),
-    "chain_43114": ("chain_43114", "43114", "avalanche", "avax", "AVAX"),
+    "chain_43114": ("chain_43114", "43114", "avalanche", "avax", "AVAX", "0xA86A"),
     "chain_4663": ("chain_4663", "4663", "robinhood"),
 }
 
@@ -86,7 +86,13 @@ def test_a_chain_is_found_by_each_of_its_names(slug: str, names: tuple[str, ...]
     assert f"{slug} ({names[1] if slug != 'ethereum' else 1}" in list_names(chains)
 
 
-@pytest.mark.parametrize("name", ["", "0", "01", "+1", "1.0", "mainnet", "eth ", "e", "bs\u017f"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "0", "01", "+1", "1.0", "mainnet", "eth ", "e", "bs\u017f"),
+        *("0x", "0x01", "1x0", "0x0", "eip155", "eip155:", "eip155:01", "eip155:0x1", "bip122:1"),
+    ],
+)
 def test_no_chain_is_found_by_another_name(name: str) -> None:
     assert find_by_name(load_chains(None), name) is None
 
