@@ -8,6 +8,7 @@ from typing import Final
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitQuote, RequestedSize, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
+from analysis.quotes.limit_inquiry import LimitFindings, find_limits
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.sale_census import SaleCensus, take_census
 from analysis.quotes.trade_check import TradeCheck, check_trade
@@ -51,6 +52,7 @@ class ChainQuotes:
         self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
         self._hooks = SingleFlight[tuple[str, Address, Hash32], HookFindings]()
         self._censuses = SingleFlight[tuple[str, Address, Hash32], SaleCensus]()
+        self._limits = SingleFlight[tuple[str, Address, Hash32], LimitFindings]()
         self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, size: RequestedSize) -> ExitQuote:
@@ -116,6 +118,22 @@ class ChainQuotes:
 
         return await self._censuses.run((chain, token.address, token.block_hash), run)
 
+    async def find_limits(self, chain: str, report: Report) -> LimitFindings:
+        """Return the limits; see `find_limits`. Equal concurrent requests share one run.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        token = report.token
+
+        async def run() -> LimitFindings:
+            async with self._bounded(chain) as end_s:
+                until_s = end_s - _TO_ANSWER_S
+                return await find_limits(
+                    self._contexts[chain], token.address, report, until_s=until_s
+                )
+
+        return await self._limits.run((chain, token.address, token.block_hash), run)
+
     async def check_trade(
         self, chain: str, report: Report | None, trade: UnsignedTrade
     ) -> TradeCheck:
@@ -150,6 +168,7 @@ class ChainQuotes:
         await self._inquiries.aclose()
         await self._hooks.aclose()
         await self._censuses.aclose()
+        await self._limits.aclose()
         await self._packs.aclose()
 
     @asynccontextmanager

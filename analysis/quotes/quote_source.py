@@ -4,6 +4,7 @@ from typing import Protocol
 
 from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
+from analysis.quotes.limit_inquiry import LimitFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.sale_census import SaleCensus
 from analysis.quotes.trade_check import TradeCheck
@@ -32,6 +33,10 @@ class Quotes(Protocol):
 
     async def take_census(self, chain: str, report: Report, /) -> SaleCensus:
         """Return the sales of the token's real holders. Raises TokenRefusedError, UpstreamError."""
+        ...
+
+    async def find_limits(self, chain: str, report: Report, /) -> LimitFindings:
+        """Return the limits of its trades. Raises TokenRefusedError, UpstreamError."""
         ...
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.powers.static_powers import Setter, StaticPower, StaticPowers
-from analysis.static.token_model.caps.cap_rules import slots_in
+from analysis.static.token_model.caps.cap_rules import CapRule, slots_in
 from analysis.static.token_model.conditions.trade_conditions import (
     TradeCondition,
     TradeConditions,
@@ -36,7 +36,8 @@ _LEAST_CAP_SHARE: Final = 100
 _LOW_TAX_PCT: Final = 10.0
 """Percent. A tax that cannot exceed it is no more than `elevated_tax` allows."""
 
-_TRADING_CAP: Final = "trading_cap_can_be_modified"
+TRADING_CAP: Final = "trading_cap_can_be_modified"
+POSITION_CAP: Final = "position_cap_can_be_modified"
 _MOST_COMBINATIONS: Final = 64
 
 _CLOCKS: Final = frozenset({"time", "block"})
@@ -121,7 +122,9 @@ class _Bounds:
             found = value_bounds(setters, live)
             if found is not None and setters[0].slot is not None:
                 self._of_fields[setters[0].slot, setters[0].bits] = found
-        self._least_cap = self._find_least_cap(powers, caps)
+        self._least_cap = find_least_cap(
+            powers, live, caps, field=TRADING_CAP, rule=caps.rules.trading
+        )
         self._most_tax_pct = max(
             (most_tax_pct(each, self._of_fields, live) for each in powers.taxed), default=None
         )
@@ -131,7 +134,7 @@ class _Bounds:
         if not setters or not self._is_ruled(power, setters):
             return None
         cap, supply_raw, tax_pct = self._least_cap, self._supply_raw, self._most_tax_pct
-        if power.field == _TRADING_CAP and cap is not None:
+        if power.field == TRADING_CAP and cap is not None:
             is_fair = cap * _LEAST_CAP_SHARE >= supply_raw > 0
             return f"at least {100 * cap / supply_raw:.3g} % of the supply" if is_fair else None
         if power.what == "tax" and tax_pct is not None and tax_pct <= _LOW_TAX_PCT:
@@ -149,41 +152,45 @@ class _Bounds:
             usual.issuperset(self._rules.get(each.variable, ())) for each in setters
         )
 
-    def _find_least_cap(self, powers: StaticPowers, caps: CapInput) -> int | None:
-        """Return the least amount that transfers allow, however setters leave the cap's storage.
 
-        None: a variable is not bounded, or there is no rule to evaluate.
-        """
-        choices: dict[Hash32, set[int]] = {}
-        for power in powers.powers:
-            setters = [each for each in power.setters if self._live.is_live(each)]
-            if power.field != _TRADING_CAP or not setters:
-                continue
-            found = self._words_of(setters)
-            if found is None:
-                return None
-            slot, words = found
-            if choices.setdefault(slot, words) != words:
-                return None  # two variables share the slot
-        rule = caps.rules.trading
-        if rule is None or not choices or prod(map(len, choices.values())) > _MOST_COMBINATIONS:
-            return None
-        if not is_monotonic(rule, choices):
-            return None
-        return min(
-            least_allowed(rule, caps, dict(zip(choices, words, strict=True)))
-            for words in product(*map(sorted, choices.values()))
-        )
+def find_least_cap(
+    powers: StaticPowers, live: LiveSetters, caps: CapInput, *, field: str, rule: CapRule | None
+) -> int | None:
+    """Return the least amount that a rule allows, however live setters leave the cap's storage.
 
-    def _words_of(self, setters: Sequence[Setter]) -> tuple[Hash32, set[int]] | None:
-        """Return the slot of a variable, and the extreme words that it can hold."""
-        bounds, slot = value_bounds(setters, self._live), setters[0].slot
-        word = None if slot is None else self._live.words.get(slot)
-        if bounds is None or slot is None or word is None:
+    `field`: the check of the powers over it. None: a variable is not bounded, no setter is live, or
+    there is no rule to evaluate.
+    """
+    choices: dict[Hash32, set[int]] = {}
+    for power in powers.powers:
+        setters = [each for each in power.setters if live.is_live(each)]
+        if power.field != field or not setters:
+            continue
+        found = _words_of(setters, live)
+        if found is None:
             return None
-        mask = int(setters[0].bits, 16)
-        shift = (mask & -mask).bit_length() - 1
-        return slot, {word & ~mask | (value << shift & mask) for value in (*bounds, word >> shift)}
+        slot, words = found
+        if choices.setdefault(slot, words) != words:
+            return None  # two variables share the slot
+    if rule is None or not choices or prod(map(len, choices.values())) > _MOST_COMBINATIONS:
+        return None
+    if not is_monotonic(rule, choices):
+        return None
+    return min(
+        least_allowed(rule, caps, dict(zip(choices, words, strict=True)))
+        for words in product(*map(sorted, choices.values()))
+    )
+
+
+def _words_of(setters: Sequence[Setter], live: LiveSetters) -> tuple[Hash32, set[int]] | None:
+    """Return the slot of a variable, and the extreme words that it can hold."""
+    bounds, slot = value_bounds(setters, live), setters[0].slot
+    word = None if slot is None else live.words.get(slot)
+    if bounds is None or slot is None or word is None:
+        return None
+    mask = int(setters[0].bits, 16)
+    shift = (mask & -mask).bit_length() - 1
+    return slot, {word & ~mask | (value << shift & mask) for value in (*bounds, word >> shift)}
 
 
 def _holders(live: LiveSetters, setter: Setter) -> Iterator[tuple[HolderKind, Address | None]]:
@@ -242,8 +249,8 @@ def settled_names(powers: Iterable[Power], *, is_harm: bool | None) -> Iterator[
 def tight_caps(limits: CapLimits, supply_raw: RawAmount) -> Iterator[Power]:
     """Yield the caps in force that are below one percent of the supply."""
     for check, limit_raw in (
-        ("trading_cap_can_be_modified", limits.transfer_raw),
-        ("position_cap_can_be_modified", limits.holding_raw),
+        (TRADING_CAP, limits.transfer_raw),
+        (POSITION_CAP, limits.holding_raw),
     ):
         if limit_raw is not None and limit_raw * _LEAST_CAP_SHARE < supply_raw:
             yield Power(check=check, what="cap", holder_kind="nobody", bound="tight")

@@ -17,6 +17,7 @@ from api.formats.resources.census_format import CensusAnswer, census_answer
 from api.formats.resources.exit_format import ExitAnswer, exit_answer
 from api.formats.resources.hooks_format import HooksAnswer, hooks_answer
 from api.formats.resources.kin_format import KIN_WORDS, KinAnswer, kin_answer
+from api.formats.resources.limits_format import LimitsAnswer, limits_answer
 from api.formats.resources.liquidity_format import LiquidityAnswer, liquidity_answer
 from api.formats.resources.pack_format import PackAnswer
 from api.formats.resources.trade_format import TradeAnswer, TradeRequest, trade_answer
@@ -118,6 +119,17 @@ async def take_census(call: TokenCall) -> CensusAnswer:
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
     census = await call.deps.quotes.take_census(call.chain, snapshot.report)
     return census_answer(census, call.answers.chain(call.chain), snapshot.report.token)
+
+
+async def find_limits(call: TokenCall) -> LimitsAnswer:
+    """Largest buy, sale, transfer and holding, in tokens and percent of the supply; gas of trades.
+
+    Each by the code and by a search in simulations, in which one unit more is refused, with the
+    amount below which the owner cannot bring it. Unknown is null. Counts as one call.
+    """
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    found = await call.deps.quotes.find_limits(call.chain, snapshot.report)
+    return limits_answer(found, call.answers.chain(call.chain), snapshot.report.token)
 
 
 async def record_pack(call: TokenCall) -> PackFile:
@@ -322,6 +334,26 @@ TOKEN_RESOURCES: Final = (
             "simulated now: how many fail or pay more than others, the list and storage slot that "
             "decides, and the transaction that wrote it. Finds lists that name victims in "
             "advance. null and unknown are never yes; a census does not make a token safe.",
+        ),
+    ),
+    TokenResource(
+        path="limits",
+        operation_id="getTokenLimits",
+        summary="Largest buy, sale, transfer and holding",
+        tag="trades",
+        run=find_limits,
+        answer=LimitsAnswer,
+        responses=simulated_responses(documented(LimitsAnswer, "The limits")),
+        page=ResourcePage(
+            template="limits.html",
+            failed="the simulation failed on our side, try again later",
+            tab="Limits",
+        ),
+        tool=ResourceTool(
+            name="trade_limits",
+            description="Largest buy, sale, transfer and holding of a token in tokens and percent "
+            "of supply, searched in simulations until one unit more is refused; how low the owner "
+            "can set them, by the code; gas of trades. null is not known, never no limit.",
         ),
     ),
     TokenResource(

@@ -26,6 +26,7 @@ from tests.harness.api.scripted_quotes import (
     make_census,
     make_check,
     make_hooks,
+    make_limits,
     make_liquidity,
     make_quote,
 )
@@ -113,6 +114,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
     assert await api.find_liquidity("ethereum", report) == make_liquidity()
     assert await api.find_hooks("ethereum", report) == make_hooks()
     assert await api.take_census("ethereum", report) == make_census()
+    assert await api.find_limits("ethereum", report) == make_limits()
     assert await api.check_trade("ethereum", None, TRADE) == make_check(TRADE)
     assert await api.check_trade("ethereum", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("ethereum", TOKEN)).body == b"a pack"
@@ -121,6 +123,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
         ("ethereum", TOKEN, None),
         ("ethereum", TOKEN, "hooks"),
         ("ethereum", TOKEN, "census"),
+        ("ethereum", TOKEN, "limits"),
         ("ethereum", None, TRADE),
         ("ethereum", TOKEN, TRADE),
         ("ethereum", TOKEN, "pack"),
@@ -134,6 +137,7 @@ async def test_who_has_a_node_asks_nobody(fleet: Fleet) -> None:
     assert await api.find_liquidity("bsc", report) == make_liquidity()
     assert await api.find_hooks("bsc", report) == make_hooks()
     assert await api.take_census("bsc", report) == make_census()
+    assert await api.find_limits("bsc", report) == make_limits()
     assert await api.check_trade("bsc", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("bsc", TOKEN)).body == b"a pack"
 

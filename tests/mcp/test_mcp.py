@@ -33,8 +33,8 @@ JUDGING = ("check_token", "token_report", "token_evidence")
 WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
 
 QUOTING = (
-    *("quote_exit", "liquidity_holders", "hook_dossier", "sale_census", "evidence_pack"),
-    "check_trade",
+    *("quote_exit", "liquidity_holders", "hook_dossier", "sale_census", "trade_limits"),
+    *("evidence_pack", "check_trade"),
 )
 
 BILLED = (*JUDGING, "token_kin", *QUOTING, "watch_tokens")

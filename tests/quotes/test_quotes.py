@@ -19,7 +19,7 @@ from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN, mak
 from tests.harness.api.world import PLANS, Get, World
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
-CENSUS = f"{TOKEN}/census"
+CENSUS, LIMITS = f"{TOKEN}/census", f"{TOKEN}/limits"
 LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"
 SIGNER = checksum(Address("0x" + "a3" * 20))
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
@@ -188,6 +188,21 @@ async def test_a_census_names_the_list_and_its_writer(world: World, get: Get) ->
     assert page.status_code == 200
     assert "1 sell at 3 % tax, 1 fail, 0 pay more" in page.text
     assert f"<bdi>{entry['written_by']['sender']}</bdi>" in page.text
+
+
+async def test_limits_are_in_tokens_and_percent(world: World, get: Get) -> None:
+    body = (await get(LIMITS)).json()
+    sale = next(one for one in body["limits"] if one["kind"] == "sale")
+    assert sale["largest"] == {"tokens": "10000", "supply_pct": 1}
+    assert sale["refused"]["tokens"] == "10000.000000000000000001"
+    assert (sale["is_exact"], sale["floor"]["supply_pct"]) == (True, 0.1)
+    transfer = next(one for one in body["limits"] if one["kind"] == "transfer")
+    assert (transfer["largest"], transfer["is_limited"]) == (None, False)
+    page = await world.client().get(f"/t/1/{LIMITS}", headers=READER)
+    assert page.status_code == 200
+    assert "10000 (1 % of the supply)" in page.text
+    assert "no limit" in page.text
+    assert "120,000 for a buy" in page.text
 
 
 async def test_a_pack_is_a_file(world: World, get: Get) -> None:

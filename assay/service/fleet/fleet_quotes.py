@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from analysis.quotes.chain_quotes import WITHIN_S
 from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
+from analysis.quotes.limit_inquiry import LimitFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.quote_source import Quotes
 from analysis.quotes.sale_census import SaleCensus
@@ -19,6 +20,7 @@ from assay.service.fleet.inquiry_encoding import (
     ExitQuestion,
     HooksQuestion,
     InquiryQuestion,
+    LimitsQuestion,
     LiquidityQuestion,
     PackQuestion,
     TradeQuestion,
@@ -95,6 +97,12 @@ class FleetQuotes:
         if chain in self._own:
             return await self._here.take_census(chain, report)
         return await self._ask(chain, CensusQuestion(report=report), SaleCensus)
+
+    async def find_limits(self, chain: str, report: Report, /) -> LimitFindings:
+        """Find the limits of trades. Raises TokenRefusedError, UpstreamError, InternalError."""
+        if chain in self._own:
+            return await self._here.find_limits(chain, report)
+        return await self._ask(chain, LimitsQuestion(report=report), LimitFindings)
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         """Return the evidence pack, signed with the key of the process that records it.

@@ -40,6 +40,12 @@ class CensusQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="census"):
     report: Report
 
 
+class LimitsQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="limits"):
+    """The limits of its trades."""
+
+    report: Report
+
+
 class PackQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="pack"):
     """A new analysis with all its calls."""
 
@@ -53,9 +59,10 @@ class TradeQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="trade"):
     ask: UnsignedTrade
 
 
-InquiryQuestion = (
-    ExitQuestion | LiquidityQuestion | HooksQuestion | CensusQuestion | PackQuestion | TradeQuestion
-)
+ReportQuestion = LiquidityQuestion | HooksQuestion | CensusQuestion | LimitsQuestion
+"""Questions about the token of a report, without more."""
+
+InquiryQuestion = ReportQuestion | ExitQuestion | PackQuestion | TradeQuestion
 
 INQUIRY_KINDS: Final = tuple(str(kind.__struct_config__.tag) for kind in get_args(InquiryQuestion))
 

@@ -17,8 +17,10 @@ from assay.service.fleet.inquiry_encoding import (
     ExitQuestion,
     HooksQuestion,
     InquiryQuestion,
+    LimitsQuestion,
     LiquidityQuestion,
     PackQuestion,
+    ReportQuestion,
     TradeQuestion,
     decode_question,
     encode_answer,
@@ -141,16 +143,24 @@ class InquiryWork:
         match question:
             case ExitQuestion(report=report, ask=ask):
                 return await self._quotes.quote_exit(slug, report, ask)
-            case LiquidityQuestion(report=report):
-                return await self._quotes.find_liquidity(slug, report)
-            case HooksQuestion(report=report):
-                return await self._quotes.find_hooks(slug, report)
-            case CensusQuestion(report=report):
-                return await self._quotes.take_census(slug, report)
             case PackQuestion(token=token):
                 return await self._quotes.record_pack(slug, token)
             case TradeQuestion():
                 return await self._quotes.check_trade(slug, question.report, question.ask)
+            case _:
+                return await self._answer_of_report(slug, question)
+
+    async def _answer_of_report(self, slug: str, question: ReportQuestion) -> msgspec.Struct:
+        quotes = self._quotes
+        match question:
+            case LiquidityQuestion(report=report):
+                return await quotes.find_liquidity(slug, report)
+            case HooksQuestion(report=report):
+                return await quotes.find_hooks(slug, report)
+            case CensusQuestion(report=report):
+                return await quotes.take_census(slug, report)
+            case LimitsQuestion(report=report):
+                return await quotes.find_limits(slug, report)
 
     async def _write(self, taken: TakenInquiry, text: bytes, *, until_s: float) -> None:
         """Write the answer. Retries until its deadline while the database is away."""

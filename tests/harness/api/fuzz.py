@@ -53,6 +53,7 @@ _TOOLS = (
     "hook_dossier",
     "liquidity_holders",
     "sale_census",
+    "trade_limits",
     "evidence_pack",
     "check_trade",
     "token_kin",

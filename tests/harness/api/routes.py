@@ -10,6 +10,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/liquidity"),
     ("GET", f"/token/1/{TOKEN}/hooks"),
     ("GET", f"/token/1/{TOKEN}/census"),
+    ("GET", f"/token/1/{TOKEN}/limits"),
     ("GET", f"/token/1/{TOKEN}/evidence-pack"),
     ("GET", f"/token/1/{TOKEN}/kin"),
     ("POST", f"/token/1/{TOKEN}/trade-check"),
@@ -72,6 +73,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/exit"),
     ("GET", f"/t/1/{TOKEN}/hooks"),
     ("GET", f"/t/1/{TOKEN}/kin"),
+    ("GET", f"/t/1/{TOKEN}/limits"),
     ("GET", f"/t/1/{TOKEN}/liquidity"),
     ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )

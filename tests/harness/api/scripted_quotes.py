@@ -15,6 +15,7 @@ from analysis.quotes.exit_reading import ExitLine, ExitPart
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, HookGrants, PoolHook
 from analysis.quotes.hook_trades import MeasuredTrades
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
+from analysis.quotes.limit_inquiry import LimitFindings, TokenLimit
 from analysis.quotes.liquidity_inquiry import (
     LiquidityFindings,
     PoolLiquidity,
@@ -28,6 +29,7 @@ from analysis.quotes.unsigned_trade import UnsignedCall, UnsignedTrade
 from analysis.reads.indexed_facts import FailedSale, MinedTransaction, SaleHistory
 from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.trade.called_trade import AllowanceKey, TradeCall
+from analysis.scenarios.trade.limit_probes import LIMIT_KINDS
 from analysis.scenarios.trade.sized_trades import SizedTrade
 from analysis.scenarios.trade.withdrawal import Withdrawn
 from analysis.simulation.block_schedule import SimulatedBlock
@@ -292,6 +294,35 @@ def make_census() -> SaleCensus:
     )
 
 
+def make_limits() -> LimitFindings:
+    """Sales of at most a hundredth of the supply, which can be set to a thousandth."""
+    supply_raw = 10**24
+    is_sale = [kind == "sale" for kind in LIMIT_KINDS]
+    return LimitFindings(
+        block=_BLOCK,
+        supply_raw=RawAmount(supply_raw),
+        pool=_POOL,
+        limits=tuple(
+            TokenLimit(
+                kind=kind,
+                is_limited=limited,
+                limit_raw=supply_raw // 100 if limited else None,
+                refused_raw=supply_raw // 100 + 1 if limited else None,
+                is_confirmed=True if limited else None,
+                by_code_raw=supply_raw // 100 if limited else None,
+                floor_raw=supply_raw // 1000 if limited else None,
+            )
+            for kind, limited in zip(LIMIT_KINDS, is_sale, strict=True)
+        ),
+        depends_on_balance=False,
+        differs_by_holder=False,
+        holders_tried=3,
+        buy_gas=120_000,
+        sale_gas=110_000,
+        reason="",
+    )
+
+
 def make_check(ask: UnsignedTrade) -> TradeCheck:
     """A sale that passes, and leaves an allowance."""
     call = TradeCall(
@@ -357,6 +388,12 @@ class ScriptedQuotes:
         if self.failure is not None:
             raise self.failure
         return make_census()
+
+    async def find_limits(self, chain: str, report: Report, /) -> LimitFindings:
+        self.requests.append((chain, report.token.address, "limits"))
+        if self.failure is not None:
+            raise self.failure
+        return make_limits()
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         self.requests.append((chain, token, "pack"))
