@@ -19,7 +19,6 @@ from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.second_round import run_second_round
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.census.sellers import CensusHolder, find_sellers
-from analysis.quotes.limit_search import FoundLimit, LimitSearch
 from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.later import holder_sell_census
 from analysis.scenarios.trade.limit_probes import (
@@ -29,6 +28,7 @@ from analysis.scenarios.trade.limit_probes import (
     read_tries,
     write_tries,
 )
+from analysis.scenarios.trade.limit_search import FoundLimit, LimitSearch
 from analysis.scenarios.trade.sized_trades import (
     SizedTradeSimulation,
     Timing,
