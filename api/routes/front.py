@@ -16,6 +16,7 @@ from api.error_answers import StoreDownError
 from api.pages.page_rendering import GUARDED, page, shared
 from api.pages.site_files import is_built
 from api.search.listed_tokens import MOST_LISTED, FrontPageLists, ListedToken, TokenLists
+from api.search.pair_tokens import find_token_of_pair
 from api.search.query import MOST_CHARS, SearchQuery, read_query
 from api.served_chains import find_chain
 from api.sign_in.browser import SignedInUser, find_visitor
@@ -106,9 +107,14 @@ async def _to_token(
     address: Address,
     typed: str,
 ) -> Response[Any]:
-    """Redirect to the token's page; if its chain is ambiguous, let the reader choose."""
+    """Redirect to the token's page, from a pool's address to that of its token; if the chain is
+    ambiguous, let the reader choose."""
     deps: ApiDeps = request.app.state.deps
     served = [one for one in deps.chains if one.slug in deps.served]
+    if lists is not None:
+        for one in [query.chain] if query.chain else served:
+            if (token := await find_token_of_pair(deps, one, address)) is not None:
+                return _at(one, token)
     if query.chain is not None or len(served) == 1:
         return _at(query.chain or served[0], address)
     try:

@@ -37,12 +37,14 @@ from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
 from api.search.likeness import Likeness
 from api.search.listed_tokens import TokenLists
+from api.search.pair_tokens import find_token_of_pair
 from api.serving.answers import LARGE_POOLS, Answers
 from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
 from config.facts.chain import Chain
 from core.errors import AssayError, TokenRefusedError
+from core.evm.primitives import checksum, parse_address
 from sql.accounts.accounts import Accounts
 from sql.accounts.ledger import digest_of
 
@@ -104,7 +106,7 @@ async def show_token(
 )
 async def show_token_for_key(
     request: Request[Any, Any, Any], address: FromPath[str]
-) -> Response[str]:
+) -> Response[Any]:
     """The verdict, counted on the key in the form. The key is kept nowhere."""
     text = (await form_field(request, "api_key")).strip()
     if not text:
@@ -168,7 +170,7 @@ async def account_caller(request: Request[Any, Any, Any], visitor: SignedInUser)
 
 async def _for_key(
     request: Request[Any, Any, Any], caller: Caller, address: str, visitor: SignedInUser | None
-) -> Response[str]:
+) -> Response[Any]:
     limits: KeyLimits = request.app.state.limits
     await limits.admit(caller)
 
@@ -222,7 +224,7 @@ async def _render_token(
     address: str,
     visitor: SignedInUser | None,
     admit_analysis: Callable[[], Awaitable[None]],
-) -> tuple[Response[str], bool]:
+) -> tuple[Response[Any], bool]:
     """Return the page, and True if it stays unchanged until its report expires."""
     answers: Answers = request.app.state.answers
     chain = answers.chain(chain_of(request))
@@ -234,7 +236,7 @@ async def _render_token(
         token = await _view(request, snapshot)
         likeness = await _likeness(request, shown.snapshot)
     except TokenRefusedError as error:
-        return _refused(chain, address, visitor, error.reason, error.status), False
+        return await _not_shown(request, chain, address, visitor, error), False
     except RefusalError:
         raise
     except (AssayError, TimeoutError):
@@ -249,6 +251,23 @@ async def _render_token(
         visitor=visitor,
     )
     return response, not token.is_pending and shown.old_because in (None, "limited")
+
+
+async def _not_shown(
+    request: Request[Any, Any, Any],
+    chain: Chain,
+    address: str,
+    visitor: SignedInUser | None,
+    error: TokenRefusedError,
+) -> Response[Any]:
+    """Redirect from the address of a pool to its token; else return the page of a refusal."""
+    if error.code == "not_a_token":
+        pair = parse_address(address)
+        token = await find_token_of_pair(request.app.state.deps, chain, pair)
+        if token is not None:
+            path = f"/t/{quote(chain.slug, safe='')}/{checksum(token)}"
+            return Redirect(path, status_code=303, headers=GUARDED)
+    return _refused(chain, address, visitor, error.reason, error.status)
 
 
 def _refused(

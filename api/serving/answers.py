@@ -16,12 +16,13 @@ from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.formats.rendering import Format, render_failure, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
+from api.search.pair_tokens import find_token_of_pair
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, compress, is_worth_compressing, pack
 from api.serving.token_cache import CachedToken, TokenCache, TokenKey, Variant
 from config.facts.chain import Chain
 from core.errors import AssayError, InternalError, TokenRefusedError
-from core.evm.primitives import Address
+from core.evm.primitives import Address, checksum
 from core.process.single_flight import SingleFlight
 from core.report.report import Report
 
@@ -237,13 +238,23 @@ class Answers:
             if not found.is_final:
                 keep_s = min(UNSETTLED_CACHE_S, keep_s)
         except TokenRefusedError as error:
-            found = error
+            found = await self._explained(ask, error)
             keep_s -= error.age_s
         until_s = self._deps.monotonic_s() + keep_s
         made = CachedToken(found, started_as=started_as, until_s=until_s)
         kept = self._cache.put(ask.token, made)
         _HELD.set(self._cache.held_bytes)
         return kept
+
+    async def _explained(self, ask: Ask, error: TokenRefusedError) -> TokenRefusedError:
+        """Return the refusal; of a pool's address, with the token to request."""
+        if error.code != "not_a_token":
+            return error
+        token = await find_token_of_pair(self._deps, self._chains[ask.chain], ask.address)
+        if token is None:
+            return error
+        reason = f"This is a pool of {checksum(token)}: request that token"
+        return TokenRefusedError(code=error.code, reason=reason, age_s=error.age_s)
 
     async def _report(self, ask: Ask) -> Report:
         """Return the report; an analysis that takes too long continues. Raises TimeoutError."""

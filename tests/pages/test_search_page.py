@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from api.search.query import SearchQuery, read_query
 from config.settings import PublicSettings
+from core.errors import TokenRefusedError
 from core.evm.primitives import Address, checksum
+from sql.chain.pool_tables import insert_pools
 from sql.engine.store import Store
 from tests.harness.api.sample_reports import make_pool
 from tests.harness.api.sign_in import PAGES, PUBLIC, Street, read
 from tests.harness.api.stored_tokens import address, fill, token
 from tests.harness.api.world import CHAINS, World
 from tests.harness.built_in_chains import BUILT_IN_CHAINS
+from tests.harness.store.sample_rows import pool
 
 BOTH = frozenset(chain.slug for chain in CHAINS)
 
@@ -212,6 +215,37 @@ async def test_an_address_without_a_chain_leads_where_it_is_known(
     assert sorted(links(await find(client, address(5)))) == [
         *sorted([page_of(5), page_of(5, "chain_56")])
     ]
+
+
+@pytest.mark.parametrize(
+    ("sides", "leads_to"),
+    [
+        ((address(5), address(6)), 5),
+        ((address(5), CHAINS[0].anchors[0].address), 5),
+        ((CHAINS[0].anchors[0].address, address(5)), 5),
+    ],
+)
+async def test_the_address_of_a_pair_leads_to_its_token(
+    world: World, world_store: Store, sides: tuple[Address, Address], leads_to: int
+) -> None:
+    """In the search, on its own page and by the refusal of the API; on its chain alone."""
+    with world_store.transaction() as tx:
+        insert_pools(tx, [pool(int(address(9), 16), sides[0], quote=sides[1], block_number=1)])
+    client = client_of(world, world_store, served=BOTH)
+    response = await client.get("/search", params={"q": f"https://x.test/{address(9)}"})
+    assert (response.status_code, response.headers["location"]) == (303, page_of(leads_to))
+    elsewhere = await client.get("/search", params={"q": address(9), "chain": "chain_56"})
+    assert elsewhere.headers["location"] == page_of(9, "chain_56")
+    refusal = TokenRefusedError(code="not_a_token", reason="The contract does not answer name()")
+    world.analysis.outcome = refusal
+    shown = await client.get(page_of(9))
+    assert (shown.status_code, shown.headers["location"]) == (303, page_of(leads_to))
+    key = {"X-API-Key": world.new_key()}
+    refused = (await client.get(f"/token/1/{address(9)}", headers=key)).json()
+    assert refused["error_code"] == "not_a_token"
+    assert checksum(address(leads_to)) in refused["error"]
+    other = (await client.get(f"/token/56/{address(9)}", headers=key)).json()
+    assert other["error"] == refusal.reason
 
 
 async def test_where_one_chain_is_served_an_address_is_of_that(world: World) -> None:
