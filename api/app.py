@@ -60,6 +60,7 @@ from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
+from api.serving.kept_pages import KeptPages
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
 from api.watches.delivery.keep_delivering import rules_of
@@ -178,6 +179,7 @@ def _build_state(deps: ApiDeps, services: _Services) -> State:
             "limits": services.limits,
             "cards": new_card_cache(),
             "public_limits": services.public_limits,
+            "kept_pages": KeptPages(deps.monotonic_s),
             "batch_service": services.batch_service,
             "mcp_server": services.mcp_server,
             "accounts": Accounts(deps.ledger),

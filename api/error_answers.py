@@ -3,9 +3,10 @@
 Refusals of a token use the envelope of answers instead (see `rendering.py`).
 """
 
+import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 import structlog
@@ -188,29 +189,57 @@ class LimitedError(RefusalError):
         super().__init__(status=429, body=DetailBody(detail=detail), headers=headers)
 
 
-class AnalysesSpentError(RefusalError):
-    """Visitors without a key have used up their analyses, and no report is stored."""
+_MINUTE_S: Final = 60
+_SPENT: Final = {
+    "running": "has to wait, as another one for your network is running",
+    "network": "has to wait, as your network has had those of this hour",
+    "chain": "has to wait, as people without a key have had those of this chain for now",
+    "closed": "is made for callers with a key only",
+}
 
-    def __init__(self, *, retry_after_s: int):
-        detail = (
-            "This token has not been analysed yet, and the analyses for people without a key are "
-            f"used up for now; try again in {retry_after_s} seconds, or use a key."
-        )
+
+def _in_words(wait_s: int) -> str:
+    if wait_s < 2 * _MINUTE_S:
+        return f"{wait_s} seconds"
+    return f"{math.ceil((wait_s - 1) / _MINUTE_S)} minutes"  # a window ends a second later
+
+
+class AnalysesSpentError(RefusalError):
+    """A visitor without a key may have no new analysis or simulation now."""
+
+    def __init__(
+        self,
+        because: Literal["running", "network", "chain", "closed"],
+        *,
+        retry_after_s: int | None,
+        is_page: bool = False,
+    ):
+        """`retry_after_s` None: waiting does not help. `is_page`: of a simulation for a page of a
+        token, which may be analysed."""
+        self.reason = f"{'a new simulation' if is_page else 'a new analysis'} {_SPENT[because]}"
+        if retry_after_s is None:
+            self.reason += "; use a key"
+        else:
+            self.reason += f"; try again in {_in_words(retry_after_s)}, or use a key"
+        self.detail = f"{self.reason[0].upper()}{self.reason[1:]}."
+        if not is_page:
+            self.detail = f"This token has not been analysed yet. {self.detail}"
         super().__init__(
-            status=429,
-            body=DetailBody(detail=detail),
-            headers={"Retry-After": str(retry_after_s)},
+            status=403 if retry_after_s is None else 429,
+            body=DetailBody(detail=self.detail),
+            headers={} if retry_after_s is None else {"Retry-After": str(retry_after_s)},
         )
-        self.detail = detail
 
 
 class NotAnalysedError(RefusalError):
-    """A robot requested the page of a token that has no report."""
+    """A robot requested a page that needs a new analysis or simulation."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            status=404, body=DetailBody(detail="This token has not been analysed yet.")
-        )
+    def __init__(self, *, is_page: bool = False) -> None:
+        """`is_page`: of a simulation for a page of a token, which may be analysed."""
+        detail = "This token has not been analysed yet."
+        if is_page:
+            detail = "This page is simulated for people, not for robots."
+        super().__init__(status=404, body=DetailBody(detail=detail))
 
 
 class TrialIssuedError(RefusalError):

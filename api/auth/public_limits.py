@@ -3,7 +3,9 @@
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Literal
 
+import msgspec
 from cachetools import LRUCache
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
@@ -20,6 +22,19 @@ _MINUTE_S = 60
 _MINUTE_SHARE = 20
 """Share of an hour's analyses that a chain may run within one minute. More would delay callers with
 a key."""
+
+
+NoneLeftBecause = Literal["running", "network", "chain", "closed"]
+"""running: another analysis for the network is running. network, chain: theirs of the hour, or of
+the minute, are used up. closed: the deployment has none without a key."""
+
+
+class NoneLeft(msgspec.Struct, frozen=True, kw_only=True):
+    """Reason why there is no analysis without a key now."""
+
+    because: NoneLeftBecause
+    retry_after_s: int | None
+    """Seconds until there is one, at least one second. None: waiting does not help."""
 
 
 class PublicLimits:
@@ -56,29 +71,30 @@ class PublicLimits:
                 headers={"Retry-After": str(wait_s)},
             )
 
-    async def take_analysis(self, network: str, chain: str, token: str | None = None) -> int | None:
+    async def take_analysis(
+        self, network: str, chain: str, token: str | None = None
+    ) -> NoneLeft | None:
         """Count an analysis of a chain for a network, if both have one left.
 
         A network has one running analysis of a token in this process. `token`: the address. None:
-        what is counted analyses no token. Returns the seconds until there is one, at least one
-        second; None: it was counted.
+        what is counted analyses no token. Returns the reason why there is none; None: it was
+        counted.
         """
         wanted = None if token is None else (chain, token.lower())  # a page's address may be mixed
         if wanted is not None and await self._has_running(network, wanted):
-            return _RUNNING_WAIT_S
-        places = (
-            (self._of_network, _key("analyses", network)),
-            (self._of_chain, _key("chain", chain)),
+            return NoneLeft(because="running", retry_after_s=_RUNNING_WAIT_S)
+        places: tuple[tuple[NoneLeftBecause, tuple[Window, ...], str], ...] = (
+            ("network", self._of_network, _key("analyses", network)),
+            ("chain", self._of_chain, _key("chain", chain)),
         )
-        if not all(windows for windows, _ in places):
-            return _HOUR_S
-        waits = [await self._wait_s(windows, key) for windows, key in places]
-        if any(wait_s is not None for wait_s in waits):
-            return max(wait_s for wait_s in waits if wait_s is not None)
+        if not all(windows for _, windows, _ in places):
+            return NoneLeft(because="closed", retry_after_s=None)
+        waits = [(await self._wait_s(windows, key), name) for name, windows, key in places]
+        if (longest := _longest(waits)) is not None:
+            return longest
         if wanted is not None:
             self._begun[network] = wanted
-        waits = [await self._take(windows, key) for windows, key in places]
-        return next((wait_s for wait_s in waits if wait_s is not None), None)
+        return _longest([(await self._take(windows, key), name) for name, windows, key in places])
 
     async def _has_running(self, network: str, wanted: tuple[str, str]) -> bool:
         """True if the network's last analysis is of another token, and still running."""
@@ -97,6 +113,14 @@ class PublicLimits:
         """Count; return the wait if another process has filled a window since the check."""
         full = await self._windows.take(windows, key)
         return None if full is None else full.retry_after_s
+
+
+def _longest(waits: list[tuple[int | None, NoneLeftBecause]]) -> NoneLeft | None:
+    known = [(wait_s, name) for wait_s, name in waits if wait_s is not None]
+    if not known:
+        return None
+    wait_s, name = max(known)
+    return NoneLeft(because=name, retry_after_s=wait_s)
 
 
 def _hourly(limit: int) -> tuple[Window, ...]:

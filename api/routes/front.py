@@ -16,9 +16,9 @@ from api.error_answers import StoreDownError
 from api.pages.page_rendering import GUARDED, page, shared
 from api.pages.site_files import is_built
 from api.search.listed_tokens import MOST_LISTED, FrontPageLists, ListedToken, TokenLists
-from api.search.pair_tokens import find_token_of_pair
 from api.search.query import MOST_CHARS, SearchQuery, read_query
 from api.served_chains import find_chain
+from api.serving.pair_tokens import find_token_of_pair
 from api.sign_in.browser import SignedInUser, find_visitor
 from config.facts.chain import Chain
 from core.errors import StoreError

@@ -1,6 +1,7 @@
 """Routes and pages of the token sub-resources, built from their table."""
 
 import inspect
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -20,10 +21,12 @@ from api.error_answers import (
     InvalidInputError,
     KeyRequiredError,
     NotAnalysedError,
+    RefusalError,
     StoreDownError,
 )
 from api.formats.prose.headline import refusal_headline
 from api.formats.resources.pack_format import pack_name
+from api.formats.shape_building import Shape
 from api.pages.page_rendering import GUARDED, page
 from api.pages.views.head_view import TokenHead, view_head
 from api.resources.token_resource import ResourcePage, TokenCall, TokenResource, run_resource
@@ -39,6 +42,7 @@ from api.routes.token import (
 )
 from api.routes.token_page import account_caller
 from api.serving.cached_answer import CachedAnswer
+from api.serving.kept_pages import KeptPages
 from api.serving.packing import pack_file, pack_once
 from api.sign_in.browser import find_visitor
 from core.errors import AssayError, StoreError, TokenRefusedError
@@ -110,16 +114,20 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
     )
     async def show(request: Request[Any, Any, Any], address: FromPath[str]) -> Response[Any]:
         call = _call_of(request, address)
-        await _admit_page(request, call.chain, is_simulated=resource.is_simulated)
-        found, reason, status = None, "", 200
+        is_counted = await _admit_page(request)
+        found, note, reason, status, headers = None, "", "", 200, dict[str, str]()
         try:
-            found = await resource.run(call)
+            found, note = await _find(request, resource, call, is_free=not is_counted)
+        except AnalysesSpentError as error:
+            reason, status, headers = error.reason, error.status, {**error.headers}
         except TokenRefusedError as error:
             reason, status = error.reason, error.status
         except InvalidInputError:
             reason, status = "this is no address of a token", 422
         except StoreDownError as error:
             reason, status = shown.failed, error.status
+        except RefusalError:
+            raise
         except (AssayError, TimeoutError):
             reason, status = shown.failed, 500
         if isinstance(found, PackFile):
@@ -129,17 +137,46 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
         return page(
             shown.template,
             status=status,
+            headers=headers,
             chain=call.answers.chain(call.chain),
             address=address[:_MOST_ADDRESS_CHARS],
             head=await _head_of(call),
             tab=resource.path,
             found=found,
+            note=note,
             reason=reason,
             headline=refusal_headline(reason),
             **shown.values,
         )
 
     return show
+
+
+async def _find(
+    request: Request[Any, Any, Any], resource: TokenResource, call: TokenCall, *, is_free: bool
+) -> tuple[Shape | PackFile, str]:
+    """Return what a page shows, with a note on its age; empty: it is of this minute.
+
+    `is_free`: a new simulation is not counted on the visitor's network. Raises RefusalError where
+    it may have none and nothing is kept, and the errors of the resource.
+    """
+    if not resource.is_simulated:
+        return await resource.run(call), ""
+    pages: KeptPages = request.app.state.kept_pages
+    key = (resource.path, call.chain, call.address.lower())
+    kept = pages.get(key)
+    if kept is not None and kept.is_fresh:
+        return kept.found, ""
+    if not is_free:
+        try:
+            await _take_simulation(request, call)
+        except AnalysesSpentError as error:
+            if kept is None:
+                raise
+            return kept.found, f"From {round(kept.age_s / 60)} minutes ago: {error.reason}."
+    found = await resource.run(call)
+    pages.put(key, found)
+    return found, ""
 
 
 async def _head_of(call: TokenCall) -> TokenHead | None:
@@ -158,11 +195,10 @@ def _call_of(request: Request[Any, Any, Any], address: str) -> TokenCall:
     )
 
 
-async def _admit_page(request: Request[Any, Any, Any], slug: str, *, is_simulated: bool) -> None:
+async def _admit_page(request: Request[Any, Any, Any]) -> bool:
     """Count a page on the key of the signed-in account, or on the visitor's network.
 
-    A simulated one costs the node about as much as an analysis, and counts as one. Raises
-    RefusalError.
+    Returns True if simulations count on the network, too. Raises RefusalError.
     """
     deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
@@ -170,16 +206,24 @@ async def _admit_page(request: Request[Any, Any, Any], slug: str, *, is_simulate
     if caller is not None:
         limits: KeyLimits = request.app.state.limits
         await limits.admit(caller)
-        return
+        return False
     if not deps.public.is_open:
         raise KeyRequiredError
-    if is_simulated and is_robot(request.headers):
-        raise NotAnalysedError
     public: PublicLimits = request.app.state.public_limits
-    network = network_of(request)
-    await public.admit_page(network)
-    if not is_simulated:
-        return
-    wait_s = await public.take_analysis(network, slug)
-    if wait_s is not None:
-        raise AnalysesSpentError(retry_after_s=wait_s)
+    await public.admit_page(network_of(request))
+    return True
+
+
+async def _take_simulation(request: Request[Any, Any, Any], call: TokenCall) -> None:
+    """Count a simulation, which costs the node about as much as an analysis.
+
+    An address that is known to be no token costs nothing. Raises RefusalError, TokenRefusedError.
+    """
+    with suppress(StoreError):
+        await call.answers.recall(chain=call.chain, address=call.address)
+    if is_robot(request.headers):
+        raise NotAnalysedError(is_page=True)
+    public: PublicLimits = request.app.state.public_limits
+    spent = await public.take_analysis(network_of(request), call.chain)
+    if spent is not None:
+        raise AnalysesSpentError(spent.because, retry_after_s=spent.retry_after_s, is_page=True)

@@ -37,8 +37,8 @@ from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
 from api.search.likeness import Likeness
 from api.search.listed_tokens import TokenLists
-from api.search.pair_tokens import find_token_of_pair
 from api.serving.answers import LARGE_POOLS, Answers
+from api.serving.pair_tokens import find_token_of_pair
 from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
@@ -191,9 +191,9 @@ async def _for_public(
     async def admit_analysis() -> None:
         if is_robot(request.headers):
             raise NotAnalysedError
-        wait_s = await limits.take_analysis(network, chain_of(request), address)
-        if wait_s is not None:
-            raise AnalysesSpentError(retry_after_s=wait_s)
+        spent = await limits.take_analysis(network, chain_of(request), address)
+        if spent is not None:
+            raise AnalysesSpentError(spent.because, retry_after_s=spent.retry_after_s)
 
     response, is_settled = await _render_token(request, address, visitor, admit_analysis)
     is_shared = is_settled and visitor is None

@@ -16,9 +16,9 @@ from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.formats.rendering import Format, render_failure, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
-from api.search.pair_tokens import find_token_of_pair
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, compress, is_worth_compressing, pack
+from api.serving.pair_tokens import find_token_of_pair
 from api.serving.token_cache import CachedToken, TokenCache, TokenKey, Variant
 from config.facts.chain import Chain
 from core.errors import AssayError, InternalError, TokenRefusedError

@@ -168,7 +168,9 @@ async def test_two_processes_share_the_analyses_of_people_without_a_key(
     limits = [PublicLimits(windows, PublicSettings(analyses_per_hour=2)) for windows in pair]
     waits = [await limits[at % 2].take_analysis("203.0.113.7", "ethereum") for at in range(4)]
     assert waits[:2] == [None, None]
-    assert all(wait_s is not None and 3_590 <= wait_s <= 3_601 for wait_s in waits[2:])
+    for spent in waits[2:]:
+        assert spent is not None and spent.because == "network"
+        assert spent.retry_after_s is not None and 3_590 <= spent.retry_after_s <= 3_601
 
 
 @pytest.mark.process
@@ -290,12 +292,14 @@ def test_analyses_follow_the_rule(
             and sum(call[2] == chain for call in hour) < of_chain
             and sum(call[2] == chain for call in minute) < math.ceil(of_chain / 20)
         )
-        wait_s = asyncio.run(limits.take_analysis(network, chain))
-        assert (wait_s is None) == is_free
-        if wait_s is None:
+        spent = asyncio.run(limits.take_analysis(network, chain))
+        assert (spent is None) == is_free
+        if spent is None:
             taken.append((now_s, network, chain))
+        elif 0 in (of_network, of_chain):
+            assert (spent.because, spent.retry_after_s) == ("closed", None)
         else:
-            assert 1 <= wait_s <= 3601
+            assert 1 <= (spent.retry_after_s or 0) <= 3601
 
 
 TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])

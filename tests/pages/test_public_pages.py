@@ -95,7 +95,11 @@ async def test_a_network_has_so_many_analyses_an_hour(world: World) -> None:
     refused = await client.get(address(0x12))
     assert 1 <= int(refused.headers["retry-after"]) <= 3601
     assert "api_key" in refused.text  # a key can be typed in instead
-    assert "used up" in read(refused).text
+    text = read(refused).text
+    assert (
+        "not been analysed yet. A new analysis has to wait, as your network has had those" in text
+    )
+    assert "try again in 60 minutes, or use a key" in text
     again = await client.get(address(0x10))
     assert again.status_code == 200  # cached: as often as one likes
     world.clock.now_s += 3601
@@ -152,15 +156,65 @@ async def test_beyond_the_limit_the_stored_report_is_shown_with_its_age(world: W
     assert response.status_code == 200
     assert "OLD" in text
     assert "Analysed 2 hours ago" in text
-    assert "used up" in text
+    assert "a new analysis has to wait" in text
     assert world.analysis.requests == []
 
 
 async def test_without_an_analysis_left_and_nothing_stored_there_is_no_page(world: World) -> None:
     for name in ("analyses_per_hour", "analyses_per_hour_and_chain"):
         response = await public(world, **{name: 0}).get(PAGE)
-        assert (response.status_code, response.headers["retry-after"]) == (429, "3600")
+        assert response.status_code == 403
+        assert "retry-after" not in response.headers  # waiting does not help
+        assert "is made for callers with a key only" in read(response).text
     assert world.analysis.requests == []
+
+
+async def test_the_page_of_a_minute_is_simulated_once(world: World) -> None:
+    """Also for other networks. The hour's budget counts simulations, not readers."""
+    world.analysis.known = STORED
+    client = public(world, analyses_per_hour=1)
+    for _ in range(30):
+        assert (await client.get(f"{PAGE}/exit")).status_code == 200
+        world.clock.now_s += 1.9
+    assert len(world.quotes.requests) == 1
+
+
+async def test_beyond_the_limit_a_page_offers_what_is_kept_with_its_age(world: World) -> None:
+    world.analysis.known = STORED
+    client = public(world, analyses_per_hour=1)
+    new = read(await client.get(f"{PAGE}/exit")).text
+    world.clock.now_s += 600
+    old = await client.get(f"{PAGE}/exit")
+    assert old.status_code == 200
+    assert "Simulated sales" in read(old).text
+    assert "From 10 minutes ago: a new simulation has to wait" in read(old).text
+    assert "minutes ago" not in new
+    world.clock.now_s += 3001
+    assert "minutes ago" not in read(await client.get(f"{PAGE}/exit")).text
+    assert len(world.quotes.requests) == 2
+
+
+async def test_beyond_the_limit_a_page_without_a_simulation_tells_the_truth(world: World) -> None:
+    """The token is analysed: its verdict and the way to its report are there."""
+    world.analysis.known = STORED
+    client = public(world, analyses_per_hour=1)
+    await client.get(f"{PAGE}/exit")
+    refused = await client.get(f"{PAGE}/hooks")
+    text = read(refused).text
+    assert refused.status_code == 429
+    assert 3_500 < int(refused.headers["retry-after"]) <= 3_601
+    assert "a new simulation has to wait, as your network has had those of this hour" in text
+    assert "NEW" in text
+    assert "not been analysed" not in text
+    assert f'href="{PAGE}"'.lower() in refused.text.lower()
+
+
+async def test_an_address_that_is_none_costs_no_simulation(world: World) -> None:
+    client = public(world, analyses_per_hour=1)
+    for _ in range(5):
+        response = await client.get("/t/ethereum/0x12/exit")
+        assert response.status_code == 422
+    assert (await client.get(f"{PAGE}/exit")).status_code == 200
 
 
 @pytest.mark.parametrize("known", ["recent", "running"])
