@@ -18,7 +18,14 @@ from analysis.token.contract_clock import ContractClock
 from config.facts.chain import Chain
 from config.job_check import JobLimits
 from config.plans import Plan
-from config.settings import ApiSettings, PublicSettings, SignInSettings, WatchSettings
+from config.settings import (
+    ApiSettings,
+    IndexerSettings,
+    LaunchSettings,
+    PublicSettings,
+    SignInSettings,
+    WatchSettings,
+)
 from config.sign_in import OidcClient
 from core.evm.primitives import Address
 from core.process.secret import Secret
@@ -121,6 +128,10 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     stop: asyncio.Event | None = None
     """Set when the service is to end, which also ends streams. None: streams end when the
     application is closed."""
+    launch: LaunchSettings = msgspec.field(default_factory=LaunchSettings)
+    """Thresholds of launch forensics."""
+    launches_kept_s: float = IndexerSettings().launches_kept_s
+    """Seconds for which the first trades and transfers of tokens are kept."""
     liquid_above_usd: float
     """Pools are liquid above this value, not at it."""
     has_owner_simulation: bool = False

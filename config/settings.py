@@ -195,6 +195,12 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         ),
     ] = 604_800.0
     """At least the day whose trades serve as prices."""
+    launches_kept_s: Annotated[
+        float,
+        msgspec.Meta(ge=604_800),
+        Setting("Seconds for which the first trades and transfers of tokens are kept"),
+    ] = 7_776_000.0
+    """At least a week: a first trade may come that long after the first pool."""
     history_kept_s: Annotated[
         NonNegativeSeconds,
         Setting("Seconds for which the history of reports is kept, for queries in SQL"),
@@ -232,6 +238,35 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             "beyond it, which changes no balance and no report; 0: no bound"
         ),
     ] = 0.0
+
+
+class LaunchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Thresholds of launch forensics."""
+
+    early_blocks: Annotated[
+        Positive,
+        Setting("Blocks from the first trade on, its own included, whose buyers are early"),
+    ] = 3
+    early_s: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=600),
+        Setting("Seconds after the first trade in which buyers are early, too"),
+    ] = 12
+    sniper_supply_pct: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=100),
+        Setting("Percent of the supply from which a purchase of an early buyer is a sniper's"),
+    ] = 1.0
+    bundle_wallets: Annotated[
+        int,
+        msgspec.Meta(ge=2, le=100),
+        Setting("Least early buyers in one block that are a bundle"),
+    ] = 3
+    linked_wallets: Annotated[
+        int,
+        msgspec.Meta(ge=2, le=100),
+        Setting("Least early buyers in one transaction, or with one funder, that are a bundle"),
+    ] = 2
 
 
 class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -521,6 +556,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
+    launch: LaunchSettings
     api: ApiSettings
     public: PublicSettings
     market_data: MarketDataSettings

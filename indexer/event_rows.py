@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from core.evm.primitives import Address, HexBytes, RawAmount
 from core.process.arrays import Int32Array
 from indexer.decode.hex_columns import encode_hex, keys_of
-from indexer.decode.log_columns import NO_TIME, WORD_BYTES
+from indexer.decode.log_columns import HASH_BYTES, NO_TIME, WORD_BYTES
 from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
 from indexer.decode.transfer_events import TransferColumns
 from sql.engine.table_rows import SwapRow, TransferRow
 
 _NO_ID = "0x" + "00" * WORD_BYTES
+_NO_HASH = bytes(HASH_BYTES)
 
 
 def transfer_rows(
@@ -53,8 +54,9 @@ def swap_rows(trades: TradeColumns) -> list[SwapRow]:
             kinds=SWAP_FORMS[form].kinds,
             amount0=amount0,
             amount1=amount1,
+            tx_hash=None if tx == _NO_HASH else tx,
         )
-        for block_number, log_index, time_s, form, emitter, pool_id, amount0, amount1 in zip(
+        for block_number, log_index, time_s, form, emitter, pool_id, amount0, amount1, tx in zip(
             trades.block_number.tolist(),
             trades.log_index.tolist(),
             trades.time_s.tolist(),
@@ -63,6 +65,7 @@ def swap_rows(trades: TradeColumns) -> list[SwapRow]:
             encode_hex(trades.pool_id),
             trades.amount0.tolist(),
             trades.amount1.tolist(),
+            keys_of(trades.tx_hash),
             strict=True,
         )
     ]

@@ -32,17 +32,17 @@ from indexer.decode.transfer_events import (
 from indexer.decode.undecoded import UndecodedLogs, join_undecoded
 from indexer.event_rows import swap_rows
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
-from indexer.traders import find_token_trades
+from indexer.traders import TokenTrade, find_token_trades
 from indexer.watched.token_swaps import trade_facts
 from indexer.young_pools import YoungPools
 from sql.chain.launch_tables import insert_launches
 from sql.chain.liquidity_events import insert_liquidity
 from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_records import insert_real_trades
-from sql.chain.trade_tables import KnownSwap, find_known_swaps, insert_known_trades
+from sql.chain.trade_tables import find_known_swaps, insert_known_trades
 from sql.chain.transfer_tables import insert_undecoded
 from sql.engine.database import Transaction
-from sql.engine.table_rows import RealTradeRow, SwapRow
+from sql.engine.table_rows import RealTradeRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.tokens import Because, track_seen
 
@@ -67,6 +67,10 @@ class SpanWrite(msgspec.Struct, kw_only=True):
     blocks."""
     pools: Sequence[PoolRow] = ()
     """Pools that the span announces."""
+    token_trades: Sequence[TokenTrade] = ()
+    """Trades of tokens in the span."""
+    found: "FoundTransfers | None" = None
+    """Transfers of the span. None: not decoded yet."""
     announces_tokens: bool = False
     """True if the span has pools or launches, so tokens may become tracked in it."""
     undecoded: list[UndecodedLogs] = msgspec.field(default_factory=list)
@@ -195,24 +199,26 @@ class SwapEvents:
 
     def store(self, write: SpanWrite) -> int:
         """Store the swaps, except final ones that are already stored."""
-        trades = decode_trades(write.span.logs, (header.ref for header in write.span.headers))
-        swaps = swap_rows(trades)
+        decoded = decode_trades(write.span.logs, (header.ref for header in write.span.headers))
+        swaps = swap_rows(decoded)
         rows = swaps
         if write.final is not None:
             rows = write.final.without_stored(write.tx, "trade", rows, chain_id=self._chain_id)
         known = find_known_swaps(write.tx, rows, chain_id=self._chain_id, anchors=self._anchors)
-        insert_real_trades(
-            write.tx, self._with_traders(write.span, swaps, known), chain_id=self._chain_id
-        )
-        return insert_known_trades(write.tx, known, chain_id=self._chain_id)
-
-    def _with_traders(
-        self, span: BlockSpan, swaps: Sequence[SwapRow], known: Sequence[KnownSwap]
-    ) -> list[RealTradeRow]:
-        """Return the trades of tracked tokens."""
         trades = find_token_trades(
-            span.logs, swaps, known, anchors=self._anchors, facts=self._trade_facts
+            write.span.logs, swaps, known, anchors=self._anchors, facts=self._trade_facts
         )
+        write.token_trades = trades
+        insert_real_trades(write.tx, self._of_tracked(trades), chain_id=self._chain_id)
+        traders = {
+            (trade.block_number, trade.log_index): trade.trader
+            for trade in trades
+            if trade.trader is not None
+        }
+        return insert_known_trades(write.tx, known, chain_id=self._chain_id, traders=traders)
+
+    def _of_tracked(self, trades: Sequence[TokenTrade]) -> list[RealTradeRow]:
+        """Return the trades of tracked tokens."""
         if not trades:
             return []
         tokens = list(dict.fromkeys(trade.token for trade in trades))

@@ -8,6 +8,7 @@ from config.facts.chain import Chain
 from core.evm.primitives import Hash32
 from indexer.block_spans import BlockSpan
 from indexer.chain_tokens import ChainTokens
+from indexer.early_events import EarlyEvents
 from indexer.event_rows import transfer_rows
 from indexer.events import (
     FOLLOW,
@@ -97,6 +98,7 @@ class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
     launches: int = 0
     transfers: int = 0
     trades: int = 0
+    early: int = 0
     liquidity: int = 0
     undecoded: int = 0
 
@@ -140,6 +142,7 @@ class Ingest:
         self._transfers = TransferEvents(self._tokens)
         self._events: tuple[EventKind, ...] = (
             SwapEvents(chain, self._tokens),
+            EarlyEvents(chain, self._tokens),
             LiquidityEvents(chain, self._young_pools),
             UndecodedEvents(chain),
         )
@@ -210,6 +213,7 @@ class Ingest:
             self._insert_blocks(tx, span)
             complete_transfers(tx, chain_id=self._chain_id, first=span.first)
         found = self._transfers.find(write)
+        write.found = found
         counts |= {kind.name: kind.store(write) for kind in self._events}
         return StoredFacts(written=WrittenSpan(logs=len(span.logs), **counts), found=found)
 

@@ -38,6 +38,10 @@ class TokenTrade(NamedTuple):
     is_sale: bool
     trader: bytes | None
     """20 bytes. None: the logs name none, or several."""
+    tx_hash: bytes
+    """32 bytes."""
+    amount: float
+    """Smallest units of the token that the pool received or paid out."""
 
 
 class _TokenPool(NamedTuple):
@@ -75,12 +79,13 @@ def find_token_trades(
     )
     return [
         trade
-        for transaction in transactions.values()
-        for trade in _trades(transaction, tokens, pools, times, facts)
+        for tx_hash, transaction in transactions.items()
+        for trade in _trades(tx_hash, transaction, tokens, pools, times, facts)
     ]
 
 
 def _trades(
+    tx_hash: bytes,
     transaction: SwapTransaction,
     tokens: Mapping[bytes, bytes],
     pools: Mapping[bytes, _TokenPool],
@@ -96,7 +101,8 @@ def _trades(
             if place in times and not reading.is_own:
                 trader = None if reading.trade is None else reading.trade.trader
                 is_sale = reading.side == "sell"
-                yield TokenTrade(*place, times[place], token, is_sale, trader)
+                amount = abs(reading.swap.token_in)
+                yield TokenTrade(*place, times[place], token, is_sale, trader, tx_hash, amount)
 
 
 def _by_place(swaps: Iterable[SwapRow]) -> SwapsByPlace:

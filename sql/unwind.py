@@ -45,10 +45,10 @@ class _Reasons(msgspec.Struct, frozen=True, kw_only=True):
 def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Roll back everything stored from the blocks from `number` on.
 
-    Deletes pools, launches, transfers, trades, liquidity events, undecoded logs and blocks; also
-    tokens left without pool and launch, with their reports, unless they were requested or have
-    final transfers. Reverts history, observations and accuracy counts of those blocks. Coverage and
-    checkpoints end right below `number`. Raises StoreError for finalized blocks.
+    Deletes pools, launches, transfers, trades, early and liquidity events, undecoded logs and
+    blocks; also tokens left without pool and launch, with their reports, unless they were requested
+    or have final transfers. Reverts history, observations and accuracy counts of those blocks.
+    Coverage and checkpoints end right below `number`. Raises StoreError for finalized blocks.
     """
     final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
     if final is not None and number <= final.number:
@@ -73,6 +73,8 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("trade_records/delete_from", **where)
     tx.execute("transfers/delete_undecoded_from", **where)
     tx.execute("liquidity/delete_from", **where)
+    tx.execute("early/delete_from", **where)
+    tx.execute("early/delete_transfers_from", **where)
     undo_history_from(tx, chain_id=chain_id, number=number)
     undo_observations_from(tx, chain_id=chain_id, number=number)
     undo_disagreements_from(tx, chain_id=chain_id, number=number)
@@ -123,10 +125,13 @@ def _delete_token(tx: Transaction, *, token_id: int) -> None:
     delete_disagreements(tx, token_id)
     tx.execute("transfers/delete_of_token", token_id=token_id)
     tx.execute("trade_records/delete_of_token", token_id=token_id)
+    tx.execute("early/delete_of_token", token_id=token_id)
+    tx.execute("early/delete_transfers_of_token", token_id=token_id)
     tx.execute("filled/delete_of_token", token_id=token_id)
     tx.execute("histories/delete_history", token_id=token_id)
     drop_task(tx, "refresh", token_id=token_id)
     drop_task(tx, "creator", token_id=token_id)
     drop_task(tx, "funder", token_id=token_id)
+    drop_task(tx, "buyers", token_id=token_id)
     drop_task(tx, "history", token_id=token_id)
     tx.execute("tokens/delete_token", token_id=token_id)

@@ -7,6 +7,7 @@ import msgspec
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody, Parameter
 
+from analysis.launch.launch_roles import find_launch
 from analysis.quotes.exit_quote import RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
@@ -17,6 +18,14 @@ from api.formats.resources.census_format import CensusAnswer, census_answer
 from api.formats.resources.exit_format import ExitAnswer, exit_answer
 from api.formats.resources.hooks_format import HooksAnswer, hooks_answer
 from api.formats.resources.kin_format import KIN_WORDS, KinAnswer, kin_answer
+from api.formats.resources.launch_format import (
+    LAUNCH_WORDS,
+    LaunchAnswer,
+    LaunchSale,
+    launch_answer,
+    launch_sale,
+    no_sale,
+)
 from api.formats.resources.limits_format import LimitsAnswer, limits_answer
 from api.formats.resources.liquidity_format import LiquidityAnswer, liquidity_answer
 from api.formats.resources.pack_format import PackAnswer
@@ -38,8 +47,10 @@ from api.resources.token_resource import (
     ToolChain,
     simulated_responses,
 )
-from core.errors import InvalidAddressError, StoreError, TokenRefusedError
+from core.errors import InvalidAddressError, StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, HexBytes, RawAmount, checksum, parse_address
+from core.report.report import Report
+from sql.reports.launch_record import count_unlooked, plan_buyer_funders, read_launch
 from sql.tokens.kin import find_kin
 
 _MOST_USD = 1e9
@@ -160,6 +171,58 @@ async def read_kin(call: TokenCall) -> KinAnswer:
     except StoreError as error:
         raise StoreDownError from error
     return kin_answer(chain=call.chain, address=checksum(token), found=found)
+
+
+async def trace_launch(call: TokenCall) -> LaunchAnswer:
+    """Accounts around the launch, and the effect of a sale of all that they hold.
+
+    Developer, insiders that received tokens from it, snipers, bundles and other early buyers: each
+    with the transaction that puts it there, purchases, sales, and its share of the supply now and
+    at its peak. Facts and no verdict: an account that bought early, alone and little, is an early
+    buyer and nothing else. Read from the store; the sale is simulated. Counts as one call.
+    """
+    if call.deps.store is None:
+        raise StoreDownError
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    report, chain = snapshot.report, call.answers.chain(call.chain)
+    try:
+        record = await asyncio.to_thread(
+            read_launch,
+            call.deps.store,
+            chain,
+            report.token.address,
+            kept_s=call.deps.launches_kept_s,
+            creator=report.token.creator_address,
+        )
+        found = await asyncio.to_thread(
+            find_launch, record, call.deps.launch, supply_raw=report.token.supply_raw
+        )
+        unlooked = count_unlooked(record)
+        if unlooked:
+            await asyncio.to_thread(
+                plan_buyer_funders,
+                call.deps.store,
+                chain_id=chain.id,
+                token=report.token.address,
+                now_s=int(call.deps.now_s()),
+            )
+    except StoreError as error:
+        raise StoreDownError from error
+    sale = await _sale_of(call, report, found.together.now)
+    return launch_answer(call.chain, report.token, record, found, sale, unlooked=unlooked)
+
+
+async def _sale_of(call: TokenCall, report: Report, amount_raw: int | None) -> LaunchSale:
+    """Simulate the sale of an amount. None: it is not known."""
+    if amount_raw is None:
+        return no_sale("what they hold is not known")
+    if amount_raw == 0:
+        return no_sale("they hold nothing")
+    size = RequestedSize(amount_raw=RawAmount(min(amount_raw, _MOST_RAW)))
+    try:
+        return launch_sale(await call.deps.quotes.quote_exit(call.chain, report, size))
+    except (UpstreamError, TokenRefusedError, TimeoutError):
+        return no_sale("the sale could not be simulated")
 
 
 async def check_trade(call: TokenCall, data: JSONBody[TradeRequest]) -> TradeAnswer:
@@ -419,6 +482,29 @@ TOKEN_RESOURCES: Final = (
             "not known, never none.",
         ),
         is_simulated=False,
+    ),
+    TokenResource(
+        path="launch",
+        operation_id="getTokenLaunch",
+        summary="Developer, insiders, bundles, snipers and early buyers",
+        tag="tokens",
+        run=trace_launch,
+        answer=LaunchAnswer,
+        responses=simulated_responses(documented(LaunchAnswer, "The accounts")),
+        page=ResourcePage(
+            template="launch.html",
+            failed="what is stored cannot be read, try again later",
+            tab="Launch",
+            values={"words": LAUNCH_WORDS},
+        ),
+        tool=ResourceTool(
+            name="launch_forensics",
+            description="Accounts around a token's launch: developer, insiders (received tokens "
+            "from it), bundles (bought together), snipers and early buyers, each with the "
+            "transaction that puts it there, share of the supply now and at its peak, and what "
+            "it sold; and by how much the price falls if they sell. Roles are facts, not "
+            "verdicts: an early buyer alone is no sniper. null is not known, never zero.",
+        ),
     ),
     TokenResource(
         path="trade-check",

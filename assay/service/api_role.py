@@ -77,6 +77,8 @@ def open_api(
             watches=settings.watches,
             stop=closing,
             public=settings.public,
+            launch=settings.launch,
+            launches_kept_s=settings.indexer.launches_kept_s,
             liquid_above_usd=settings.analysis.min_liquidity_usd,
             has_owner_simulation=settings.analysis.owner_simulation,
             has_liquidity_check=settings.analysis.finds_liquidity_holders,

@@ -19,6 +19,7 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
         "use/limits",
         *(
             "use/check-trade",
+            "use/launch",
             "use/kin",
             "use/review",
             "use/powers",

@@ -17,6 +17,7 @@ from indexer.decode.forms import CoinPlaces, SwapForm, swap_form
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
+    HASH_BYTES,
     NO_TIME,
     WORD_BYTES,
     LogColumns,
@@ -64,6 +65,8 @@ class TradeColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     of the pair; all ones where there are no such coins."""
     amount0: FloatArray
     amount1: FloatArray
+    tx_hash: ByteArray
+    """uint8[n, 32]; all zero where the node sent none."""
 
     def __len__(self) -> int:
         return self.block_number.size
@@ -100,6 +103,7 @@ def _no_trades() -> TradeColumns:
         pool_id=np.empty((0, WORD_BYTES), np.uint8),
         amount0=np.empty(0),
         amount1=np.empty(0),
+        tx_hash=np.empty((0, HASH_BYTES), np.uint8),
     )
 
 
@@ -129,6 +133,7 @@ def _columns(group: LogGroup, form: SwapForm, at: int, times: dict[int, int]) ->
         pool_id=pool_id,
         amount0=amount0,
         amount1=amount1,
+        tx_hash=group.tx_hash,
     )
 
 

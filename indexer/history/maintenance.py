@@ -1,7 +1,7 @@
 """Background maintenance of a chain's tables, in parallel to following.
 
-Finalizes rows, back-fills token histories, and deletes old trades, liquidity events, report history
-and accuracy counts.
+Finalizes rows, back-fills token histories, and deletes old trades, early and liquidity events,
+report history and accuracy counts.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from core.rpc.client import RpcClient
 from indexer.events import FOLLOW
 from indexer.history.transfer_history import Histories
 from sql.chain.blocks import FINAL, find_final, read_checkpoint
+from sql.chain.early_tables import delete_old_early_events
 from sql.chain.finalization import finalize_rows
 from sql.chain.liquidity_events import delete_old_liquidity
 from sql.chain.trade_records import delete_old_real_trades
@@ -75,6 +76,8 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     if checkpoint is not None:
         add_up_counts(store, chain_id=chain.id, final=checkpoint.number)
         delete_old_liquidity(store, chain=chain, final=checkpoint.number)
+        below = checkpoint.number - chain.blocks_in(settings.launches_kept_s)
+        delete_old_early_events(store, chain_id=chain.id, below=below)
 
 
 def _finalize(chain: Chain, store: Store) -> None:

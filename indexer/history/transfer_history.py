@@ -27,18 +27,19 @@ from core.rpc.failures import RangeRefusedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.block_spans import BlockSpan, join_spans
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
+from indexer.early_events import store_old_transfers
 from indexer.event_rows import transfer_rows
 from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
 from indexer.span_reader import SpanReader
 from sql.chain.balances import read_holders
-from sql.chain.blocks import find_block_from, find_final, has_backfill
+from sql.chain.blocks import find_block_from, find_final, has_backfill, read_checkpoint
 from sql.chain.filled_spans import insert_old_transfers
 from sql.chain.history_tables import DueHistory, read_due_history, write_history
 from sql.chain.transfer_tables import insert_undecoded
 from sql.engine.database import Transaction
 from sql.engine.store import Store
-from sql.engine.table_rows import HistoryRow, UndecodedRow
+from sql.engine.table_rows import HistoryRow, TransferRow, UndecodedRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.task_queue import drop_task, put_task, take_tasks
 from sql.tokens.tokens import read_token, set_transfers_from
@@ -241,6 +242,7 @@ class Histories:
         token_ids = [due.token_id] * len(decoded.transfers)
         rows = transfer_rows(decoded.transfers, token_ids)
         insert_old_transfers(tx, rows, chain_id=self._chain.id, run=None)
+        self._store_first(tx, due, rows, span)
         undecoded = decoded.undecoded.rows(chain_id=self._chain.id)
         insert_undecoded(tx, self._without_filled(tx, undecoded))
         set_transfers_from(tx, token_id=due.token_id, block_number=span.first)
@@ -253,6 +255,17 @@ class Histories:
             ),
             token_id=due.token_id,
         )
+
+    def _store_first(
+        self, tx: Transaction, due: DueHistory, rows: Sequence[TransferRow], span: BlockSpan
+    ) -> None:
+        """Store the first transfers of a token whose first pool was followed."""
+        token = read_token(tx, chain_id=self._chain.id, address=due.address)
+        newest = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
+        if token is not None and newest is not None:
+            store_old_transfers(
+                tx, rows, span.logs, chain=self._chain, token=token, known_block=newest.number
+            )
 
     def _without_filled(
         self, tx: Transaction, undecoded: Sequence[UndecodedRow]

@@ -6,7 +6,7 @@ balance exceeds: its top holders are found, and proved to be the top, without re
 """
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -21,6 +21,9 @@ from sql.tokens.tokens import read_token
 MANY_OWNERS = 5_000
 """Number of owners above which the largest balances are listed; below, all are read in a few
 milliseconds."""
+
+MOST_MOVING = 20_000
+"""Transfers of a token that are not final yet and that `read_balances` reads."""
 
 _LISTED = 1_000
 _MOST_LISTED = 2_000
@@ -197,6 +200,29 @@ def read_holders(store: Readable, *, chain_id: int, token: Address, at_most: int
         held_raw=positive_raw,
         is_overdrawn=overdrawn > 0,
     )
+
+
+def read_balances(
+    reader: Reader, *, token_id: int, owners: Collection[bytes]
+) -> dict[bytes, int] | None:
+    """Return the balances of these owners from the stored transfers, by 20 bytes.
+
+    None: more than MOST_MOVING of the token's transfers are not final yet. A balance below 0 lacks
+    older transfers.
+    """
+    moving = reader.fetch_tuples(
+        "transfers/list_first_of_token", token_id=token_id, at_most=MOST_MOVING + 1
+    )
+    if len(moving) > MOST_MOVING:
+        return None
+    balances = _balances_of(reader, {token_id: list(owners)})[token_id]
+    for sender, recipient, amount in moving:
+        value = from_blob(amount)
+        if recipient in balances:
+            balances[recipient] += value
+        if sender in balances:
+            balances[sender] -= value
+    return balances
 
 
 def _top(

@@ -26,6 +26,9 @@ are scattered over the file."""
 _TRADES_KEPT = 16
 """Newest final trades of a pool that are kept for prices."""
 
+_RECENT_COLUMNS = 6
+"""Columns of a trade that prices need: all but trader and transaction."""
+
 
 class _Batch(msgspec.Struct, frozen=True, kw_only=True):
     batch: int
@@ -74,7 +77,8 @@ class _Step:
     def finalize_trades(self) -> int:
         """Move trades into the open batch; keep the newest of each pool for prices, too."""
         rows = self._tx.fetch_tuples("trades/list_final", **self._where)
-        self._tx.execute_many("trades/insert_recent", ((self._chain_id, *row) for row in rows))
+        recent = ((self._chain_id, *row[:_RECENT_COLUMNS]) for row in rows)
+        self._tx.execute_many("trades/insert_recent", recent)
         for pool_no in {row[2] for row in rows}:
             self._tx.execute("trades/trim_recent", pool_no=pool_no, kept=_TRADES_KEPT)
         self._move("trades/insert_final", "trades/delete_hot", rows)

@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from core.evm.primitives import Address, HexBytes
@@ -14,6 +14,7 @@ from sql.engine.store import Readable, Store
 from sql.engine.table_rows import SwapRow
 
 _DELETED_AT_ONCE = 1_000
+_NO_TRADERS: Mapping[tuple[int, int], bytes] = {}
 
 
 class KnownSwap(NamedTuple):
@@ -50,12 +51,22 @@ def find_known_swaps(
     ]
 
 
-def insert_known_trades(tx: Transaction, known: Sequence[KnownSwap], *, chain_id: int) -> int:
-    """Store swaps that are not stored yet; return how many were new."""
+def insert_known_trades(
+    tx: Transaction,
+    known: Sequence[KnownSwap],
+    *,
+    chain_id: int,
+    traders: Mapping[tuple[int, int], bytes] = _NO_TRADERS,
+) -> int:
+    """Store swaps that are not stored yet; return how many were new.
+
+    `traders`: the trader's 20 bytes, by block and log index of the swap.
+    """
     rows = (
         (
             *(chain_id, swap.block_number, swap.log_index, pool.pool_no),
             *(swap.time_s, swap.amount0, swap.amount1),
+            *(traders.get((swap.block_number, swap.log_index)), swap.tx_hash),
         )
         for swap, pool in known
     )

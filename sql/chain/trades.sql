@@ -24,8 +24,10 @@ where (pool_no, block_number, log_index) in (
 
 -- name: insert_final
 -- Queues one final trade for the lake, unless it is queued already: a range may be filled twice.
-insert into final_trade (batch, block_number, log_index, pool_no, time_s, amount0, amount1)
-values (?, ?, ?, ?, ?, ?, ?)
+insert into final_trade (
+    batch, block_number, log_index, pool_no, time_s, amount0, amount1, trader, tx_hash
+)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: insert_recent
@@ -43,14 +45,14 @@ on conflict (pool_no, block_number, log_index) do update set
 -- name: insert_trade
 -- Stores one trade unless it is stored.
 insert into trade (
-    chain_id, block_number, log_index, pool_no, time_s, amount0, amount1
+    chain_id, block_number, log_index, pool_no, time_s, amount0, amount1, trader, tx_hash
 )
-values (?, ?, ?, ?, ?, ?, ?)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: list_final
 -- One row per trade among the first $at_most of $chain_id up to block $final.
-select block_number, log_index, pool_no, time_s, amount0, amount1
+select block_number, log_index, pool_no, time_s, amount0, amount1, trader, tx_hash
 from trade
 where chain_id = $chain_id and block_number <= $final
 order by block_number, log_index

@@ -58,6 +58,10 @@ where chain_id = $chain_id and block_number <= $final
 order by block_number, log_index
 limit $at_most
 
+-- name: list_first_of_token
+-- One row per transfer among $at_most of the token $token_id that are not in `balance` yet.
+select sender, recipient, amount from transfer where token_id = $token_id limit $at_most
+
 -- name: list_of_token
 -- One row per transfer of the token $token_id that is not in `balance` yet.
 select sender, recipient, amount from transfer where token_id = $token_id

@@ -86,6 +86,8 @@ class SwapRow(Row, frozen=True, kw_only=True, gc=False):
     amount0: float
     """Amount of token0 in smallest units: positive into the pool, negative out of it."""
     amount1: float
+    tx_hash: bytes | None = None
+    """32 bytes. None: the node did not send it."""
 
 
 class RealTradeRow(Row, frozen=True, kw_only=True, gc=False):

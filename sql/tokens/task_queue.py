@@ -12,9 +12,10 @@ from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import TokenRow
 
-TaskKind = Literal["refresh", "changed", "creator", "funder", "history"]
+TaskKind = Literal["refresh", "changed", "creator", "funder", "buyers", "history"]
 """refresh: analyse again. changed: the same, after an observation about a watched token. creator:
-find the creation transaction. funder: find the creator's funder. history: fetch older transfers."""
+find the creation transaction. funder: find the creator's funder. buyers: find the funders of the
+first buyers. history: fetch older transfers."""
 
 NEW_WORTH = 1_000_000
 """Worth of a token that was never analysed: above all analysed ones."""

@@ -64,8 +64,12 @@ insert into disagreement (
     1, 7, 1700000000, 1, x'0a', 3, x'0b', x'0a0b', 'a dex', 'sell_tax', 'hour', 6, '2.5', '9.0',
     1, 0
 );
-insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0);
-insert into final_trade values (1, 80, 0, 2, 1700000000, 3.0, -4.0);
+insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0, x'0f', x'1f');
+insert into early_trade values (1, 90, 0, 1, 1700000001, 0, x'0f', x'1f', 2.0);
+insert into early_trade values (1, 91, 0, 1, 1700000002, 0, null, x'2f', 2.0);
+insert into early_transfer values
+    (1, 3, 0, 1, x'0a', x'0b', x'0100', x'3f', 3), (1, 91, 1, 1, x'0c', x'0d', x'64', x'2f', 91);
+insert into final_trade values (1, 80, 0, 2, 1700000000, 3.0, -4.0, null, null);
 """
 
 
@@ -81,7 +85,9 @@ def fill(files: StoreFiles) -> None:
         close_batch(batches, lake, 1, now_s=5, is_forced=True)
         move_closed(batches, lake, now_s=5)
         batch = write_batch(serving, many_events(20, from_block=10))
-        serving.execute("insert into final_trade values (?, 85, 0, 3, 1, 5.0, 6.0)", [batch])
+        serving.execute(
+            "insert into final_trade values (?, 85, 0, 3, 1, 5.0, 6.0, x'0e', x'1e')", [batch]
+        )
         write_hot(serving, many_events(10, from_block=20))
 
 

@@ -46,7 +46,8 @@ def add_batches(files: StoreFiles, *blocks: int) -> None:
         for first in blocks:
             batch = write_batch(serving, many_events(10, from_block=first))
             serving.execute(
-                "insert into final_trade values (?, ?, 0, 2, 17, 3.0, -4.0)", [batch, first]
+                "insert into final_trade values (?, ?, 0, 2, 17, 3.0, -4.0, null, null)",
+                [batch, first],
             )
             close_batch(batches, lake, 1, now_s=5, is_forced=True)
             move_closed(batches, lake, now_s=5)

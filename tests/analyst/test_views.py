@@ -237,7 +237,7 @@ def test_checkpoints_have_their_block_if_it_is_known(reader: duckdb.DuckDBPyConn
 
 def test_a_store_without_a_lake_has_what_the_serving_state_has(empty_store: StoreFiles) -> None:
     with closing(sqlite3.connect(empty_store.serving, isolation_level=None)) as serving:
-        serving.execute("insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0)")
+        serving.execute("insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0, null, null)")
     with open_to_read(empty_store, memory_mb=300) as reader:
         assert reader.table("v_trades").count("*").fetchall() == [(1,)]
         assert reader.table("v_tokens").count("*").fetchall() == [(5,)]
@@ -248,5 +248,5 @@ def test_a_reader_sees_one_state(empty_store: StoreFiles) -> None:
         closing(sqlite3.connect(empty_store.serving, isolation_level=None)) as serving,
         open_to_read(empty_store, memory_mb=300) as reader,
     ):
-        serving.execute("insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0)")
+        serving.execute("insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0, null, null)")
         assert reader.table("v_trades").count("*").fetchall() == [(0,)]

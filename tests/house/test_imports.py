@@ -73,6 +73,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "token",
             "simulation",
             "launchpads",
+            "launch",
         ),
         *("market.venues", "market.venues.state", "market.venues.swaps", "market.venues.families"),
         *("market.venues.venue_registry", "market", "market.curves", "liquidity", "conditions"),

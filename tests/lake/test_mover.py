@@ -141,7 +141,7 @@ def test_trades_and_undecoded_logs_go_along(
     batch = write_batch(serving, [])
     serving.execute("begin")
     serving.executemany(
-        "insert into final_trade values (?, ?, 3, 2, 77, -1.5e30, ?)",
+        "insert into final_trade values (?, ?, 3, 2, 77, -1.5e30, ?, x'0e', null)",
         [(batch, at, at / 3) for at in range(5_000)],
     )
     serving.execute(

@@ -162,7 +162,7 @@ def test_trades_go_by_age_in_whole_files(
         for start_s in (100, 200, 300):
             batch = write_batch(serving, [])
             serving.executemany(
-                "insert into final_trade values (?, ?, 0, 1, ?, 1.0, 2.0)",
+                "insert into final_trade values (?, ?, 0, 1, ?, 1.0, 2.0, null, null)",
                 [(batch, start_s + at, start_s + at) for at in range(20)],
             )
             close_batch(batches, lake, 1, now_s=5, is_forced=True)

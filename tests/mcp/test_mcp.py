@@ -37,9 +37,16 @@ QUOTING = (
     *("evidence_pack", "check_trade"),
 )
 
-BILLED = (*JUDGING, "token_kin", *QUOTING, "watch_tokens")
+BILLED = (*JUDGING, "token_kin", "launch_forensics", *QUOTING, "watch_tokens")
 
-ALL = (*JUDGING, "list_chains", "usage", "token_kin", *QUOTING, *WATCHING)
+ALL = (
+    *JUDGING,
+    *("list_chains", "usage", "token_kin"),
+    *QUOTING[:-1],
+    "launch_forensics",
+    *QUOTING[-1:],
+    *WATCHING,
+)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -1,4 +1,5 @@
-"""Background searches for the creators of tokens and for the funders of creators."""
+"""Background searches for the creators of tokens, and for the funders of creators and of first
+buyers."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -22,6 +23,7 @@ from core.report.verdict import FindVerdict
 from sql.chain.launch_tables import list_launches
 from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow, FunderRow, TokenRow
+from sql.reports.launch_record import find_unknown_funder
 from sql.tokens.creator_tables import Creatorless, read_creator, read_creatorless, write_creator
 from sql.tokens.funder_tables import (
     CreatedToken,
@@ -31,7 +33,7 @@ from sql.tokens.funder_tables import (
     read_funder,
     write_funder,
 )
-from sql.tokens.task_queue import take_tasks
+from sql.tokens.task_queue import drop_task, put_task, take_tasks
 
 _LOG = structlog.get_logger(__name__)
 
@@ -43,7 +45,7 @@ answer."""
 class ChainSearch(ABC):
     """Repeatedly does the most valuable task of every chain."""
 
-    subject: ClassVar[Literal["creator", "funder"]]
+    subject: ClassVar[Literal["creator", "funder", "buyers"]]
     """Kind of its tasks."""
 
     def __init__(
@@ -224,3 +226,40 @@ class Funders(ChainSearch):
             block_number=found.block_number,
             tx_hash=found.tx_hash,
         )
+
+
+class BuyerFunders(ChainSearch):
+    """Looks up the funder of one early buyer at a time on every chain, of tokens whose launch was
+    requested."""
+
+    subject = "buyers"
+
+    async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
+        unknown = await asyncio.to_thread(find_unknown_funder, self._store, token)
+        if unknown is None:
+            await asyncio.to_thread(self._drop, token)
+            return
+        head = await context.node.fetch_head()
+        final = head.number - context.chain.finality_blocks
+        if unknown.bought_at > final:
+            return
+        found = await find_funding(context.node, unknown.account, used_by=final)
+        row = FunderRow(
+            chain_id=context.chain.id,
+            account=unknown.account,
+            funder=None if found is None else found.funder,
+            block_number=final if found is None else found.block_number,
+            tx_hash=None if found is None else found.tx_hash,
+        )
+        await asyncio.to_thread(self._write, token, row)
+
+    def _drop(self, token: TokenRow) -> None:
+        with self._store.transaction(chain_id=token.chain_id) as tx:
+            drop_task(tx, "buyers", token_id=token.token_id)
+
+    def _write(self, token: TokenRow, row: FunderRow) -> None:
+        """Store a funder; the next buyer is due at once."""
+        now_s = int(self._now_s())
+        with self._store.transaction(chain_id=token.chain_id) as tx:
+            tx.insert("funder", [row], on_conflict="replace")
+            put_task(tx, "buyers", token=token, worth=now_s, due_s=now_s)

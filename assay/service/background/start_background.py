@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.refresher import Refresher
 from assay.service.background.changed_tokens import ChangedTokenJob, NoticedChange
-from assay.service.background.creator_search import Creators, Funders
+from assay.service.background.creator_search import BuyerFunders, Creators, Funders
 from assay.service.background.due_tokens import DueTokenJob
 from assay.service.background.job_runner import JobRunner, RunEnd
 from assay.service.background.job_work import JobPlace
@@ -61,9 +61,10 @@ def start_rounds(
         now_s=place.now_s,
         find_verdict=find_verdict,
     ).schedule(scheduler)
-    Funders(contexts=contexts, store=place.store, settings=settings, now_s=place.now_s).schedule(
-        scheduler
-    )
+    for search in (Funders, BuyerFunders):
+        search(contexts=contexts, store=place.store, settings=settings, now_s=place.now_s).schedule(
+            scheduler
+        )
     scheduler.start()
     stack.callback(scheduler.shutdown, wait=False)
 

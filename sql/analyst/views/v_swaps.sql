@@ -40,7 +40,9 @@ select
     quote_amount / nullif(token_amount, 0) as price,
     case when sided.is_dollar::boolean then price end as price_usd,
     abs(sided.token_in) as token_amount_raw,
-    abs(sided.quote_in) as quote_amount_raw
+    abs(sided.quote_in) as quote_amount_raw,
+    sided.trader,
+    sided.tx_hash
 from sided
 left join known on known.chain_id = sided.chain and known.address = sided.token;
 
@@ -70,3 +72,7 @@ comment on column v_swaps.price_usd is
 comment on column v_swaps.token_amount_raw is
     'Tokens traded in smallest units, as a floating-point number, which is exact up to 2^53.';
 comment on column v_swaps.quote_amount_raw is 'The same of the quote token.';
+comment on column v_swaps.trader is
+    'Account that traded, 0x text in lower case. NULL: the logs name none, or several; or a release before 0.5.0 wrote the row.';
+comment on column v_swaps.tx_hash is
+    'Hash of the transaction. NULL: the node did not send it, or a release before 0.5.0 wrote the row.';

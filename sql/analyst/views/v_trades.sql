@@ -3,12 +3,15 @@ create or replace temp view v_trades as
 with stored as (
     select
         null::integer as batch, hot.chain_id, hot.block_number, hot.log_index, hot.time_s, hot.pool_no,
-        hot.amount0, hot.amount1
+        hot.amount0, hot.amount1,
+        '0x' || lower(hex(hot.trader)) as trader, '0x' || lower(hex(hot.tx_hash)) as tx_hash
     from serving.trade hot
     union all
     select
         null::integer as batch, batch.chain_id, waiting.block_number, waiting.log_index, waiting.time_s, waiting.pool_no,
-        waiting.amount0, waiting.amount1
+        waiting.amount0, waiting.amount1,
+        '0x' || lower(hex(waiting.trader)) as trader,
+        '0x' || lower(hex(waiting.tx_hash)) as tx_hash
     from serving.final_trade waiting
     join serving.batch on batch.batch = waiting.batch
     anti join lake.moved on moved.batch = waiting.batch
@@ -19,13 +22,13 @@ placed as (
         '0x' || lower(hex(pool.pool_key)) as pool_key,
         '0x' || lower(hex(pool.token0)) as token0,
         '0x' || lower(hex(pool.token1)) as token1,
-        stored.amount0, stored.amount1
+        stored.amount0, stored.amount1, stored.trader, stored.tx_hash
     from stored
     join serving.pool on pool.pool_no = stored.pool_no
     union all
     select
         batch, chain_id, block_number, log_index, time_s, dex, kind, pool_key, token0, token1,
-        amount0, amount1
+        amount0, amount1, trader, tx_hash
     from lake.trade
 )
 select
@@ -40,6 +43,8 @@ select
     token1,
     amount0 as amount0_raw,
     amount1 as amount1_raw,
+    trader,
+    tx_hash,
     batch
 from placed;
 
@@ -58,5 +63,9 @@ comment on column v_trades.token1 is 'Address of the second token.';
 comment on column v_trades.amount0_raw is
     'What came into the pool of token0 in smallest units, as a floating-point number, which is exact up to 2^53; negative: what went out.';
 comment on column v_trades.amount1_raw is 'The same of token1.';
+comment on column v_trades.trader is
+    'Account that traded, 0x text in lower case. NULL: the logs name none, or several; or a release before 0.5.0 wrote the row.';
+comment on column v_trades.tx_hash is
+    'Hash of the transaction. NULL: the node did not send it, or a release before 0.5.0 wrote the row.';
 comment on column v_trades.batch is
     'Batch of the lake that brought the row, negative from a back-fill. NULL: it is not in the lake yet.';

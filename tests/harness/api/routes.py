@@ -13,6 +13,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/limits"),
     ("GET", f"/token/1/{TOKEN}/evidence-pack"),
     ("GET", f"/token/1/{TOKEN}/kin"),
+    ("GET", f"/token/1/{TOKEN}/launch"),
     ("POST", f"/token/1/{TOKEN}/trade-check"),
     ("POST", "/tokens/1"),
     ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),
@@ -74,6 +75,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/hooks"),
     ("GET", f"/t/1/{TOKEN}/kin"),
     ("GET", f"/t/1/{TOKEN}/limits"),
+    ("GET", f"/t/1/{TOKEN}/launch"),
     ("GET", f"/t/1/{TOKEN}/liquidity"),
     ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )

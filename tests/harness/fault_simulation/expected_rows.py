@@ -12,6 +12,7 @@ import msgspec
 from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS
 from indexer.events import FOLLOW
+from sql.chain.early_tables import EARLY_SUBJECT
 from tests.harness.fault_simulation.model_chain import ModelBlock, ModelChain
 from tests.harness.fault_simulation.stored_rows import Cells, StoredRows, read_store, sums_of
 from tests.harness.replay.chain_events import (
@@ -116,8 +117,11 @@ class Differences:
                 joined.append((first, last))
         subjects = {"transfers", *(f"pools:{dex.factory}" for dex in reading.chain.dexes)}
         subjects |= {pad.subject for pad in reading.chain.launchpads if pad.event}
-        followed = (reading.chain.liquidity_subject, reading.start, reading.tip)
-        expected = sorted([*((one, *span) for one in subjects for span in joined), followed])
+        followed = [
+            (one, reading.start, reading.tip)
+            for one in (EARLY_SUBJECT, reading.chain.liquidity_subject)
+        ]
+        expected = sorted([*((one, *span) for one in subjects for span in joined), *followed])
         self._same("coverage", stored.coverage, expected)
         streams = {"follow": reading.tip, **{one.stream: one.last for one in reading.fills}}
         found = {name: number for name, (number, _) in stored.checkpoints.items()}

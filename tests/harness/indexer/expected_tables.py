@@ -6,6 +6,7 @@ import msgspec
 
 from config.facts.chain import Chain
 from indexer.events import FOLLOW
+from sql.chain.early_tables import EARLY_SUBJECT
 from sql.engine.store import Store
 from tests.harness.node.chain import (
     CHAIN,
@@ -83,7 +84,7 @@ def expect(
         coverage=sorted(
             [
                 *((subject, start, last) for subject in subjects),
-                (CHAIN.liquidity_subject, since, last),
+                *((subject, since, last) for subject in (EARLY_SUBJECT, CHAIN.liquidity_subject)),
             ]
         ),
         liquidity=[
@@ -144,8 +145,9 @@ def _place(pool: _Pool) -> tuple[int, int]:
 
 
 def without_liquidity(tables: Tables, chain: Chain = CHAIN) -> Tables:
-    """Drop liquidity, which a back-fill does not read."""
-    coverage = [row for row in tables.coverage if row[0] != chain.liquidity_subject]
+    """Drop liquidity and early events, which a back-fill does not read."""
+    followed = (EARLY_SUBJECT, chain.liquidity_subject)
+    coverage = [row for row in tables.coverage if row[0] not in followed]
     return msgspec.structs.replace(tables, coverage=coverage, liquidity=[])
 
 

@@ -13,6 +13,7 @@ from eth_utils.crypto import keccak
 
 from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address
+from sql.chain.early_tables import EARLY_SUBJECT
 from tests.harness.indexer.expected_tables import Tables
 from tests.harness.indexer.wire_logs import Event, parse_event
 from tests.harness.store.store_contents import Cells
@@ -109,7 +110,9 @@ def expect_of_node(node: AskedNode, chain: Chain) -> Tables:
         ],
         undecoded=[(*log.place, log.address, len(log.topics)) for log in sent if log not in plain],
         checkpoint=head,
-        coverage=sorted((subject, 0, head) for subject in (*subjects, chain.liquidity_subject)),
+        coverage=sorted(
+            (subject, 0, head) for subject in (*subjects, EARLY_SUBJECT, chain.liquidity_subject)
+        ),
         liquidity=_liquidity(logs, keys),
     )
 

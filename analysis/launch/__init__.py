@@ -1,0 +1,1 @@
+"""Launch forensics: first buyers and recipients of tokens."""
