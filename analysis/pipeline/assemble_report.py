@@ -78,6 +78,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     creates_balances: bool | None = None
     balances_can_be_created: bool | None = None
     """None: not simulated yet, or not every open function was probed."""
+    is_sale_blocked_by_calls: bool = False
+    """True if calls of a stranger make an ordinary sale fail."""
     creation: CreationFindings | None = None
     """None: not known."""
     powers: tuple[Power, ...] = ()
@@ -161,7 +163,9 @@ def _scan_findings(facts: Facts) -> ScanFindings:
         sell_blocked_later=of_pools(facts.trades, "sell_blocked_later"),
         sell_tax_rises=of_pools(facts.trades, "sell_tax_rises"),
         sell_depends_on_size=of_pools(facts.trades, "sell_depends_on_size"),
-        sell_blocked_after_others=of_pools(facts.trades, "sell_blocked_after_others"),
+        sell_blocked_after_others=True
+        if facts.is_sale_blocked_by_calls
+        else of_pools(facts.trades, "sell_blocked_after_others"),
         sell_depends_on_conditions=of_pools(facts.trades, "sell_depends_on_conditions"),
         untested_conditions=facts.untested_conditions,
         hidden_owner_controls=facts.hidden_owner_controls,

@@ -11,7 +11,7 @@ from analysis.scenarios.probing.probe_simulations import ProbeInquiry
 from analysis.scenarios.theft.theft_checks import TheftInquiry
 from analysis.scenarios.trade.trade_setup import TradeSetup
 from config.burn import BURN_ADDRESSES
-from core.evm.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COIN_WEI = 10**18
 _PRICE_SHARE = 100
@@ -29,7 +29,8 @@ def probe_inquiry(
     buys: Buys,
 ) -> ProbeInquiry:
     """Return the inputs of the probe check, with the accounts of the theft checks."""
-    setup = next((setup for setup, bought in buys.bought if bought.largest is not None), None)
+    traded = ((setup, bought.largest) for setup, bought in buys.bought)
+    setup, buy = next(((setup, buy) for setup, buy in traded if buy is not None), (None, None))
     pool = _pool_of(state, setup)
     wei = None if setup is None else _wei_per_quote(context, first_round, setup, pool)
     holders = (wallet.address for wallet in thefts.attack.holders)
@@ -41,6 +42,7 @@ def probe_inquiry(
         buyer=thefts.buyer,
         watched=tuple(one for one in watched if one not in BURN_ADDRESSES)[:_MOST_WATCHED],
         sale=setup,
+        buy_raw=RawAmount(0) if buy is None else buy.amount_in,
         pool_raw=0 if pool is None else pool.state.token_reserve_raw,
         wei_per_quote=wei,
         price_wei=_COIN_WEI // _PRICE_SHARE

@@ -487,6 +487,7 @@ class TokenScan:
             custody=self._custody(),
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             balances_can_be_created=self.probes.value,
+            is_sale_blocked_by_calls=self.probes.blocks_sales,
             creation=creation,
             creates_balances=(
                 credits.create_balances(is_probed=self.probes.value is False) if credits else None

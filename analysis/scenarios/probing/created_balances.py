@@ -13,6 +13,11 @@ import msgspec
 
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.scenarios.probing.called_sales import (
+    find_blocked_sale,
+    write_called_sales,
+    write_confirmations,
+)
 from analysis.scenarios.probing.census import UnpaidTokens, gain_between
 from analysis.scenarios.probing.probe_calls import REPEATS
 from analysis.scenarios.probing.probe_simulations import (
@@ -75,6 +80,8 @@ class ProbeFindings(msgspec.Struct, frozen=True, kw_only=True):
     """None: some probes were not made, or not read."""
     takes_from_others: bool = False
     """True if a caller took tokens of the pool or of a bystander."""
+    blocks_sales: bool = False
+    """True if calls of a stranger make the sale of an ordinary buyer fail."""
     evidence: tuple[EvidenceRow, ...] = ()
 
 
@@ -122,21 +129,26 @@ async def simulate_probes(
 
     `codes` as in `perform`. Raises UpstreamError.
     """
-    written = write_probes(inquiry)
-    results = await perform(node, capabilities, _jobs(inquiry, written), codes=codes)
-    is_known, suspicions = _read(inquiry, written, results)
+    written, called = write_probes(inquiry), write_called_sales(inquiry)
+    jobs = [*(each.simulation for each in written), *(each.simulation for each in called)]
+    results = await perform(node, capabilities, _jobs(inquiry, jobs), codes=codes)
+    is_known, suspicions = _read(inquiry, written, results[: len(written)])
     sequences = [
         sequence
         for suspicion in suspicions[:_MOST_SUSPICIONS]
         for sequence in _write_sequences(inquiry, suspicion)
     ]
-    if not sequences:
+    sales = write_confirmations(inquiry, called, results[len(written) :])
+    if not sequences and not sales:
         return ProbeFindings(value=False if is_known else None)
-    repeated = await perform(
-        node, capabilities, [_job(inquiry, each.simulation) for each in sequences], codes=codes
-    )
+    jobs = [*(each.simulation for each in sequences), *(each.simulation for each in sales)]
+    repeated = await perform(node, capabilities, _jobs(inquiry, jobs), codes=codes)
     is_known &= len(suspicions) <= _MOST_SUSPICIONS
-    return _conclude(inquiry, sequences, repeated, is_known=is_known)
+    found = _conclude(inquiry, sequences, repeated[: len(sequences)], is_known=is_known)
+    row = find_blocked_sale(sales, repeated[len(sequences) :]) if sales else None
+    if row is None:
+        return found
+    return msgspec.structs.replace(found, blocks_sales=True, evidence=(*found.evidence, row))
 
 
 def _conclude(
@@ -172,13 +184,9 @@ def _conclude(
     )
 
 
-def _jobs(inquiry: ProbeInquiry, written: Sequence[ProbeSimulation]) -> list[SimulationJob]:
-    return [_job(inquiry, each.simulation) for each in written]
-
-
-def _job(inquiry: ProbeInquiry, simulation: Simulation) -> SimulationJob:
+def _jobs(inquiry: ProbeInquiry, simulations: Sequence[Simulation]) -> list[SimulationJob]:
     pool = None if inquiry.sale is None else inquiry.sale.candidate.pool
-    return SimulationJob(simulation=simulation, pool=pool)
+    return [SimulationJob(simulation=each, pool=pool) for each in simulations]
 
 
 def _read(

@@ -6,7 +6,7 @@ friend, a victim, the pool or the token.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, cast
 
@@ -78,6 +78,14 @@ class _Values(msgspec.Struct, frozen=True, kw_only=True):
     """As `accounts`."""
     are_lists_of_accounts: bool = False
     is_friends: bool = False
+    flag: bool = True
+    """Value of every boolean."""
+
+
+_Choice = tuple[_Values, int, int]
+"""Values, coins and repetitions of a probe."""
+
+_Choices = Callable[[OpenFunction, Sequence[ABIType], ProbeInputs], Iterable[_Choice]]
 
 
 def plan_calls(
@@ -87,11 +95,25 @@ def plan_calls(
     `is_short`: only the few likeliest."""
     if function.selector is None:
         return list(islice(_bare_calls(function, inputs), 2 if is_short else MOST_PROBES))
+    return _plan(function, inputs, _choices)[: 3 if is_short else MOST_PROBES]
+
+
+def plan_calls_on_victim(
+    function: OpenFunction, inputs: ProbeInputs, *, is_large: bool
+) -> list[ProbeCall]:
+    """Return at most three calls that may change how the victim trades; the last one decides what
+    setters leave. `is_large`: with a huge number and false, else with one and true."""
+    if function.selector is None:
+        return list(islice(_bare_calls(function, inputs), 1))
+    return _plan(function, inputs, _choices_of_huge if is_large else _choices_of_one)
+
+
+def _plan(function: OpenFunction, inputs: ProbeInputs, choices: _Choices) -> list[ProbeCall]:
     guesses = _GUESSES if function.arguments is None else (function.arguments,)
     found: dict[ProbeCall, None] = {}
     for types in guesses:
-        found.update(dict.fromkeys(_calls(function, types, inputs)))
-    return list(found)[: 3 if is_short else MOST_PROBES]
+        found.update(dict.fromkeys(_calls(function, types, inputs, choices)))
+    return list(found)
 
 
 def _bare_calls(function: OpenFunction, inputs: ProbeInputs) -> Iterator[ProbeCall]:
@@ -106,14 +128,16 @@ def _payments(function: OpenFunction, inputs: ProbeInputs) -> Iterator[int]:
     yield from (int(price, 16) for price in function.payments)
 
 
-def _calls(function: OpenFunction, types: str, inputs: ProbeInputs) -> Iterator[ProbeCall]:
+def _calls(
+    function: OpenFunction, types: str, inputs: ProbeInputs, choices: _Choices
+) -> Iterator[ProbeCall]:
     try:
         # code that masks an argument may use all of it elsewhere
         whole = _SIZED.sub(_widened, types)
         kinds = cast("TupleType", parse(f"({whole})")).components if types else ()
     except ParseError:
         return
-    for values, value_wei, times in _choices(function, kinds, inputs):
+    for values, value_wei, times in choices(function, kinds, inputs):
         data = _encoded(function.selector or 0, kinds, values)
         if data is not None:
             yield ProbeCall(
@@ -124,10 +148,6 @@ def _calls(function: OpenFunction, types: str, inputs: ProbeInputs) -> Iterator[
 def _widened(sized: re.Match[str]) -> str:
     """Return the type of 256 bits for one of an amount."""
     return f"{sized[1]}256" if int(sized[2]) >= _AMOUNT_BITS else sized[0]
-
-
-_Choice = tuple[_Values, int, int]
-"""Values, coins and repetitions of a probe."""
 
 
 def _choices(
@@ -158,6 +178,28 @@ def _choices(
     if is_counted:
         most = max(1, inputs.balance_raw * 3 // 4)
         yield _Values(accounts=(own,), numbers=(most,)), 0, 1
+
+
+def _choices_of_one(
+    function: OpenFunction, _: Sequence[ABIType], inputs: ProbeInputs
+) -> Iterator[_Choice]:
+    """Yield choices that name the victim, the last with a small number; first one with coins."""
+    if function.selector not in HOLDER_FUNCTIONS:
+        yield (
+            _Values(accounts=(inputs.victim,), numbers=(inputs.part_raw,)),
+            inputs.price_wei,
+            1,
+        )
+    yield _Values(accounts=(inputs.caller, inputs.victim), numbers=(inputs.part_raw,)), 0, 1
+    yield _Values(accounts=(inputs.victim,), numbers=(1,)), 0, 1
+
+
+def _choices_of_huge(
+    _: OpenFunction, __: Sequence[ABIType], inputs: ProbeInputs
+) -> Iterator[_Choice]:
+    """Yield choices that name the victim, the last with a huge number."""
+    yield _Values(accounts=(inputs.victim,), numbers=(inputs.part_raw,)), 0, 1
+    yield _Values(accounts=(inputs.victim,), numbers=(2**255,), flag=False), 0, 1
 
 
 def _paid(function: OpenFunction, inputs: ProbeInputs) -> Iterator[_Choice]:
@@ -256,7 +298,7 @@ class _Filler:
             number = self._number(bits)
             return number - (1 << bits) if number >= 1 << (bits - 1) else number
         if base == "bool":
-            return True
+            return self._values.flag
         return "" if base == "string" else bytes(int(str(sub))) if sub else b""
 
 

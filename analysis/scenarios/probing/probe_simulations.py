@@ -59,7 +59,9 @@ class ProbeInquiry(msgspec.Struct, frozen=True, kw_only=True):
     watched: tuple[Address, ...]
     """Accounts that may pay: creator, owners and large holders."""
     sale: TradeSetup | None
-    """Pool in which created tokens are sold. None: there is none."""
+    """Pool in which tokens are sold. None: there is none."""
+    buy_raw: RawAmount
+    """Quote amount that an ordinary buyer pays in that pool; 0 without one."""
     pool_raw: int
     """Tokens in that pool."""
     wei_per_quote: float | None

@@ -70,9 +70,9 @@ def find_open_functions(
     preparing = [
         entry
         for entry, writes in stores.items()
-        if entry not in moving
-        and any(write.place.root not in holdings for write in writes)
-        and not prover.gates.is_gated(entry, {write.pc for write in writes})
+        if entry not in open_
+        and (others := {write.pc for write in writes if write.place.root not in holdings})
+        and not prover.gates.is_gated(entry, others)
     ]
     read = (
         {root for entry in moving for root in _reads(code, entry)} - holdings

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens whose functions are open to anybody, each that lets strangers stop sales with its honest double.
+pragma solidity ^0.8.24;
+
+import {Erc20} from "zoo/base/Erc20.sol";
+import {Traded} from "zoo/base/Traded.sol";
+
+/// A claim that finds nothing leaves the lock of transfers shut.
+contract StuckLockToken is Traded {
+    uint256 private _status = 1;
+    mapping(address => uint256) public rewards;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function claim() external {
+        require(_status == 1, "entered");
+        _status = 2;
+        uint256 due = rewards[msg.sender];
+        if (due == 0) return;
+        rewards[msg.sender] = 0;
+        _move(address(this), msg.sender, due);
+        _status = 1;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(_status == 1, "entered");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: every path opens the lock again.
+contract FreedLockToken is Traded {
+    uint256 private _status = 1;
+    mapping(address => uint256) public rewards;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function claim() external {
+        require(_status == 1, "entered");
+        _status = 2;
+        uint256 due = rewards[msg.sender];
+        if (due > 0) {
+            rewards[msg.sender] = 0;
+            _move(address(this), msg.sender, due);
+        }
+        _status = 1;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(_status == 1, "entered");
+        _move(from, to, amount);
+    }
+}
+
+/// Anybody sets how much a sale must have at least.
+contract OpenLeastToken is Traded {
+    uint256 public least;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function setLeast(uint256 amount) external {
+        least = amount;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(amount >= least, "too small");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: anybody sets it, up to one unit.
+contract TinyLeastToken is Traded {
+    uint256 public least;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function setLeast(uint256 amount) external {
+        require(amount <= 1);
+        least = amount;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(amount >= least, "too small");
+        _move(from, to, amount);
+    }
+}
+
+/// A gift locks what its receiver has.
+contract LockingGiftToken is Traded {
+    mapping(address => uint256) public lockedUntil;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function gift(address to, uint256 amount) external {
+        _move(msg.sender, to, amount);
+        lockedUntil[to] = block.timestamp + 20 days;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(block.timestamp >= lockedUntil[from], "locked");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: gifts are counted.
+contract CountedGiftToken is Traded {
+    mapping(address => uint256) public gifts;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function gift(address to, uint256 amount) external {
+        _move(msg.sender, to, amount);
+        gifts[to] += 1;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _move(from, to, amount);
+    }
+}
+
+/// Anybody with tokens ends a round, after which nine tenths of a sale are kept.
+contract RoundEndToken is Traded {
+    uint256 public round = 1;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function endRound() external {
+        require(_balances[msg.sender] > 0, "for holders");
+        round += 1;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = to == pair && round > 1 ? (amount * 9) / 10 : 0;
+        if (fee > 0) _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
+
+/// Honest: the fee falls with the rounds.
+contract RoundFeeToken is Traded {
+    uint256 public round = 1;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function endRound() external {
+        require(_balances[msg.sender] > 0, "for holders");
+        round += 1;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = to == pair ? (amount * 3) / 100 / round : 0;
+        if (fee > 0) _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
