@@ -5,7 +5,7 @@ time is moved through its domain: exactly where its comparisons are linear, else
 nearest flip on either side of the ordinary value is simulated.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Final, Literal
 
@@ -34,6 +34,8 @@ _MOST_MEANINGS: Final = 32
 _DAY_S: Final = 86_400
 _LATER_DAYS: Final = (45, 365, 3_650)
 """Days after which amounts are simulated that depend on the clock."""
+_SEASON_DAYS: Final = (45, 60, 75, 90, 105, 180, 365)
+"""Days after which sales are simulated if no time was found at which a condition turns."""
 _YEAR_S: Final = 365 * 86_400
 _MONTH_S: Final = 30 * 86_400
 _MOST_BLOCKS: Final = 5_000_000
@@ -123,7 +125,10 @@ class ConditionSolver:
         if self._is_held_open:
             reasons.append("it turns with the balance of an account that is no party")
         if is_evaluated:
-            reasons += self._missed()
+            missed = [*self._missed()]
+            reasons += [f"no {clock} was found at which it turns" for clock in missed]
+            if "time" in missed:
+                flips += self._later(_SEASON_DAYS)
             return [*played, *flips], reasons[0] if reasons else None
         unsolved = sources - _SETTLED
         if self._condition.effect == "overruns" and self._is_wide():
@@ -135,12 +140,16 @@ class ConditionSolver:
         return [*played, *samples], reasons[0] if reasons else None
 
     def _missed(self) -> Iterator[str]:
-        """Yield why an evaluated condition may turn at a value that was not found."""
+        """Yield the clocks at which an evaluated condition may turn unseen."""
         if self._condition.effect == "overruns":
             return  # An overflow check turns once at most, so that sampling suffices.
         for clock in _CLOCKS:
             if clock in self._sampled - self._flipped:
-                yield f"no {clock} was found at which it turns"
+                yield clock
+
+    def _later(self, days: Iterable[int]) -> Iterator[WhatIf]:
+        for each in days:
+            yield WhatIf(input="time", value=self._setting.time_s + each * _DAY_S)
 
     def _played(self, sources: Collection[Source]) -> tuple[list[WhatIf], str | None]:
         """Return what-ifs that need no solution, and why they do not settle the condition."""
@@ -541,8 +550,9 @@ class ConditionSolver:
             "randomness": (("randomness", 1), ("randomness", MASK // 7)),
             "gas": (("gas", 400_000), ("gas", 4_000_000)),
             "coins": (("coins", 10**16), ("coins", 10**20)),
-            "time": tuple(("time", setting.time_s + days * _DAY_S) for days in _LATER_DAYS),
         }
+        if source == "time":
+            yield from self._later(_LATER_DAYS)
         for kind, value in samples.get(source, ()):
             yield WhatIf(input=kind, value=value)
         if source == "balance":

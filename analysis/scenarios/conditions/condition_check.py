@@ -23,7 +23,8 @@ from analysis.static.token_model.conditions.trade_conditions import TradeConditi
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.report import EvidenceRow
 
-_MONTH_S: Final = 30 * 86_400
+_YEAR_S: Final = 365 * 86_400
+"""Time ahead within which a sale that the clock alone stops counts as harm, not as untested."""
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
 _ORDINARY_GAS: Final = (100_000, 2_500_000)
 _ORDINARY_PRICE_PCT: Final = (100, 400)
@@ -344,14 +345,14 @@ def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
 
 
 def _is_ordinary(setup: TradeSetup, what: WhatIf) -> bool:
-    """True if ordinary traders meet the input within a month."""
+    """True if ordinary traders meet the input, within a year by the clock."""
     disguise = setup.disguise
     base_fee = disguise.base_fee_wei or 0
     number, time_s = setup.blocks[3]
-    month = (time_s + _MONTH_S, number + _MONTH_S // 12)
+    year = (time_s + _YEAR_S, number + _YEAR_S // 12)
     ranges: dict[str, tuple[int, int]] = {
-        "time": (0, month[0]),
-        "block": (0, month[1]),
+        "time": (0, year[0]),
+        "block": (0, year[1]),
         "gas_price": (base_fee, 2 * base_fee + disguise.tips_wei[1]),
         "base_fee": (base_fee // 3, 3 * base_fee),
         "coins": _ORDINARY_COINS_WEI,

@@ -27,7 +27,8 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
     sell_blocked_later: Annotated[
         bool | None,
         _field(
-            meaning="In some traded pool, a sale that passes today reverts within 30 days.",
+            meaning="In some traded pool, a sale that passes today reverts within 30 days, or at a "
+            "later time of the next year.",
             null=_NO_SALE,
             check=Check(
                 severity="danger", label="Sales that work today are refused later", is_reason=True
@@ -37,8 +38,8 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
     sell_tax_rises: Annotated[
         bool | None,
         _field(
-            meaning="The tax on a sale is below half today, and half or more within 30 days or "
-            "after trades.",
+            meaning="The tax on a sale is below half today, and half or more within 30 days, at a "
+            "later time of the next year, or after trades.",
             null=_NO_LIGHT_SALE,
             check=Check(
                 severity="danger", label="Tax on sales rises to 50% or more", is_reason=True
@@ -58,7 +59,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
     sell_blocked_after_others: Annotated[
         bool | None,
         _field(
-            meaning="A sale that passes today reverts after others' trades, or a second buy.",
+            meaning="A sale that passes today reverts after others' trades or calls, or a second buy.",
             null=_NO_SALE,
             check=Check(
                 severity="danger",
