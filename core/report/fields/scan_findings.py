@@ -59,7 +59,8 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
     sell_blocked_after_others: Annotated[
         bool | None,
         _field(
-            meaning="A sale that passes today reverts after others' trades or calls, or a second buy.",
+            meaning="A sale that passes today reverts after trades or calls of others, or a second "
+            "buy.",
             null=_NO_SALE,
             check=Check(
                 severity="danger",
