@@ -10,6 +10,7 @@ from analysis.quotes.exit_quote import ExitQuote, RequestedSize, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.limit_inquiry import LimitFindings, find_limits
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
+from analysis.quotes.opening_inquiry import OpeningFindings, find_opening
 from analysis.quotes.sale_census import SaleCensus, take_census
 from analysis.quotes.trade_check import TradeCheck, check_trade
 from analysis.quotes.unsigned_trade import UnsignedTrade
@@ -53,6 +54,7 @@ class ChainQuotes:
         self._hooks = SingleFlight[tuple[str, Address, Hash32], HookFindings]()
         self._censuses = SingleFlight[tuple[str, Address, Hash32], SaleCensus]()
         self._limits = SingleFlight[tuple[str, Address, Hash32], LimitFindings]()
+        self._openings = SingleFlight[tuple[str, Address, Hash32], OpeningFindings]()
         self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, size: RequestedSize) -> ExitQuote:
@@ -134,6 +136,19 @@ class ChainQuotes:
 
         return await self._limits.run((chain, token.address, token.block_hash), run)
 
+    async def find_opening(self, chain: str, report: Report) -> OpeningFindings:
+        """Return the opening; see `find_opening`. Equal concurrent requests share one run.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        token = report.token
+
+        async def run() -> OpeningFindings:
+            async with self._bounded(chain):
+                return await find_opening(self._contexts[chain], token.address, report)
+
+        return await self._openings.run((chain, token.address, token.block_hash), run)
+
     async def check_trade(
         self, chain: str, report: Report | None, trade: UnsignedTrade
     ) -> TradeCheck:
@@ -169,6 +184,7 @@ class ChainQuotes:
         await self._hooks.aclose()
         await self._censuses.aclose()
         await self._limits.aclose()
+        await self._openings.aclose()
         await self._packs.aclose()
 
     @asynccontextmanager

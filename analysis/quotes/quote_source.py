@@ -6,6 +6,7 @@ from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.limit_inquiry import LimitFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
+from analysis.quotes.opening_inquiry import OpeningFindings
 from analysis.quotes.sale_census import SaleCensus
 from analysis.quotes.trade_check import TradeCheck
 from analysis.quotes.unsigned_trade import UnsignedTrade
@@ -37,6 +38,10 @@ class Quotes(Protocol):
 
     async def find_limits(self, chain: str, report: Report, /) -> LimitFindings:
         """Return the limits of its trades. Raises TokenRefusedError, UpstreamError."""
+        ...
+
+    async def find_opening(self, chain: str, report: Report, /) -> OpeningFindings:
+        """Return the opening of a token without a pool. Raises TokenRefusedError, UpstreamError."""
         ...
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:

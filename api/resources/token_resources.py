@@ -28,6 +28,7 @@ from api.formats.resources.launch_format import (
 )
 from api.formats.resources.limits_format import LimitsAnswer, limits_answer
 from api.formats.resources.liquidity_format import LiquidityAnswer, liquidity_answer
+from api.formats.resources.opening_format import OpeningAnswer, opening_answer
 from api.formats.resources.pack_format import PackAnswer
 from api.formats.resources.trade_format import TradeAnswer, TradeRequest, trade_answer
 from api.openapi.responses import (
@@ -141,6 +142,17 @@ async def find_limits(call: TokenCall) -> LimitsAnswer:
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
     found = await call.deps.quotes.find_limits(call.chain, snapshot.report)
     return limits_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+
+
+async def find_opening(call: TokenCall) -> OpeningAnswer:
+    """Opening of a token without a pool: the call that opens trading, and what trades then cost.
+
+    The pair exists in simulations only, with ten wrapped coins; it is no liquidity, and no verdict
+    depends on it. Of a token with a pool, `reason` alone is set. Counts as one call.
+    """
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    found = await call.deps.quotes.find_opening(call.chain, snapshot.report)
+    return opening_answer(found, call.answers.chain(call.chain), snapshot.report.token)
 
 
 async def record_pack(call: TokenCall) -> PackFile:
@@ -417,6 +429,26 @@ TOKEN_RESOURCES: Final = (
             description="Largest buy, sale, transfer and holding of a token in tokens and percent "
             "of supply, searched in simulations until one unit more is refused; how low the owner "
             "can set them, by the code; gas of trades. null is not known, never no limit.",
+        ),
+    ),
+    TokenResource(
+        path="opening",
+        operation_id="getTokenOpening",
+        summary="How trading of a token without a pool opens",
+        tag="trades",
+        run=find_opening,
+        answer=OpeningAnswer,
+        responses=simulated_responses(documented(OpeningAnswer, "The opening")),
+        page=ResourcePage(
+            template="opening.html",
+            failed="the simulation failed on our side, try again later",
+            tab="Opening",
+        ),
+        tool=ResourceTool(
+            name="token_opening",
+            description="For a token without a pool: the call that opens trading, the account that "
+            "may send it, and the tax of buys and sales after it, in a pair that exists in the "
+            "simulation only. Never liquidity, and never a proof that a later pool is safe.",
         ),
     ),
     TokenResource(

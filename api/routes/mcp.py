@@ -205,13 +205,13 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     subscriptions/listen.
 
     Tools: check_token, token_report, token_evidence, list_chains, usage, token_kin, quote_exit,
-    liquidity_holders, hook_dossier, sale_census, trade_limits, evidence_pack, check_trade,
-    watch_tokens, list_watches, watch_messages, remove_watch. A tool that analyses a token, a trade,
-    a hook, sales, limits or liquidity, looks for kin, or makes a pack or a watch, counts as one
-    call, as its HTTP route does; the others are free. Each watch is a resource, whose updates can
-    be subscribed to. Results come as structured content and as text, an evidence pack as an
-    additional embedded resource. A refusal (limits too) is an error of the tool, with its reason as
-    JSON; a tool that does not exist is an error of the protocol.
+    liquidity_holders, hook_dossier, sale_census, trade_limits, token_opening, evidence_pack,
+    check_trade, watch_tokens, list_watches, watch_messages, remove_watch. A tool that analyses a
+    token, a trade, a hook, sales, limits, an opening or liquidity, looks for kin, or makes a pack
+    or a watch, counts as one call, as its HTTP route does; the others are free. Each watch is a
+    resource, whose updates can be subscribed to. Results come as structured content and as text, an
+    evidence pack as an additional embedded resource. A refusal (limits too) is an error of the
+    tool, with its reason as JSON; a tool that does not exist is an error of the protocol.
     """
     mcp_server: LazyMcpServer = request.app.state.mcp_server
     server, body = await mcp_server.server(), await request.body()

@@ -16,7 +16,7 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     "Start": ("index", "start/quick-start", "start/installation"),
     "Use": (
         *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/census"),
-        "use/limits",
+        *("use/limits", "use/opening"),
         *(
             "use/check-trade",
             "use/launch",

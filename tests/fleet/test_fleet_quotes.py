@@ -28,6 +28,7 @@ from tests.harness.api.scripted_quotes import (
     make_hooks,
     make_limits,
     make_liquidity,
+    make_opening,
     make_quote,
 )
 from tests.harness.parts.empty_databases import EmptyDatabases
@@ -115,6 +116,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
     assert await api.find_hooks("ethereum", report) == make_hooks()
     assert await api.take_census("ethereum", report) == make_census()
     assert await api.find_limits("ethereum", report) == make_limits()
+    assert await api.find_opening("ethereum", report) == make_opening()
     assert await api.check_trade("ethereum", None, TRADE) == make_check(TRADE)
     assert await api.check_trade("ethereum", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("ethereum", TOKEN)).body == b"a pack"
@@ -124,6 +126,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
         ("ethereum", TOKEN, "hooks"),
         ("ethereum", TOKEN, "census"),
         ("ethereum", TOKEN, "limits"),
+        ("ethereum", TOKEN, "opening"),
         ("ethereum", None, TRADE),
         ("ethereum", TOKEN, TRADE),
         ("ethereum", TOKEN, "pack"),
@@ -138,6 +141,7 @@ async def test_who_has_a_node_asks_nobody(fleet: Fleet) -> None:
     assert await api.find_hooks("bsc", report) == make_hooks()
     assert await api.take_census("bsc", report) == make_census()
     assert await api.find_limits("bsc", report) == make_limits()
+    assert await api.find_opening("bsc", report) == make_opening()
     assert await api.check_trade("bsc", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("bsc", TOKEN)).body == b"a pack"
 

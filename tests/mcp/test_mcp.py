@@ -34,7 +34,7 @@ WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
 
 QUOTING = (
     *("quote_exit", "liquidity_holders", "hook_dossier", "sale_census", "trade_limits"),
-    *("evidence_pack", "check_trade"),
+    *("token_opening", "evidence_pack", "check_trade"),
 )
 
 BILLED = (*JUDGING, "token_kin", "launch_forensics", *QUOTING, "watch_tokens")

@@ -20,6 +20,7 @@ from tests.harness.api.world import PLANS, Get, World
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
 CENSUS, LIMITS = f"{TOKEN}/census", f"{TOKEN}/limits"
+OPENING = f"{TOKEN}/opening"
 LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"
 SIGNER = checksum(Address("0x" + "a3" * 20))
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
@@ -203,6 +204,21 @@ async def test_limits_are_in_tokens_and_percent(world: World, get: Get) -> None:
     assert "10000 (1 % of the supply)" in page.text
     assert "no limit" in page.text
     assert "120,000 for a buy" in page.text
+
+
+async def test_an_opening_is_one_sentence_and_no_liquidity(world: World, get: Get) -> None:
+    body = (await get(OPENING)).json()
+    account = checksum(Address("0x" + "a4" * 20))
+    assert body["summary"] == (
+        f"Opens by call enableTrading() of {account}; then buys pass untaxed, and sales are taxed "
+        "3 %; a day later they are refused."
+    )
+    assert (body["call"]["signature"], body["call"]["sender"]) == ("enableTrading()", account)
+    assert body["trades_before"]["buy"]["outcome"] == "refused"
+    page = await world.client().get(f"/t/1/{OPENING}", headers=READER)
+    assert page.status_code == 200
+    assert body["summary"] in page.text
+    assert "no pool exists" in page.text
 
 
 async def test_a_pack_is_a_file(world: World, get: Get) -> None:

@@ -108,7 +108,7 @@ def write_opening(
     slot_index: int | None,
 ) -> OpeningSimulation:
     """Return the simulation. `blocks`: number and time, one more than WAITS_S has entries.
-    `slot_index`: of the token's balance slot; None: the maker has tokens of its own."""
+    `slot_index`: of the token's balance slot; None: the maker already has some."""
     builder, token = SimulationBuilder(blocks), setup.candidate.token
     tried = [] if call is None else [_write_call(builder[0], token, call)]
     makes_pool = call is not None and call.makes_pool

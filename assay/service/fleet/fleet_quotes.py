@@ -10,6 +10,7 @@ from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.limit_inquiry import LimitFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
+from analysis.quotes.opening_inquiry import OpeningFindings
 from analysis.quotes.quote_source import Quotes
 from analysis.quotes.sale_census import SaleCensus
 from analysis.quotes.trade_check import TradeCheck
@@ -22,6 +23,7 @@ from assay.service.fleet.inquiry_encoding import (
     InquiryQuestion,
     LimitsQuestion,
     LiquidityQuestion,
+    OpeningQuestion,
     PackQuestion,
     TradeQuestion,
     decode_answer,
@@ -103,6 +105,13 @@ class FleetQuotes:
         if chain in self._own:
             return await self._here.find_limits(chain, report)
         return await self._ask(chain, LimitsQuestion(report=report), LimitFindings)
+
+    async def find_opening(self, chain: str, report: Report, /) -> OpeningFindings:
+        """Find the opening of a token without a pool. Raises TokenRefusedError, UpstreamError,
+        InternalError."""
+        if chain in self._own:
+            return await self._here.find_opening(chain, report)
+        return await self._ask(chain, OpeningQuestion(report=report), OpeningFindings)
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         """Return the evidence pack, signed with the key of the process that records it.

@@ -46,6 +46,12 @@ class LimitsQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="limits"):
     report: Report
 
 
+class OpeningQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="opening"):
+    """The opening of a token without a pool."""
+
+    report: Report
+
+
 class PackQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="pack"):
     """A new analysis with all its calls."""
 
@@ -59,7 +65,9 @@ class TradeQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="trade"):
     ask: UnsignedTrade
 
 
-ReportQuestion = LiquidityQuestion | HooksQuestion | CensusQuestion | LimitsQuestion
+ReportQuestion = (
+    LiquidityQuestion | HooksQuestion | CensusQuestion | LimitsQuestion | OpeningQuestion
+)
 """Questions about the token of a report, without more."""
 
 InquiryQuestion = ReportQuestion | ExitQuestion | PackQuestion | TradeQuestion

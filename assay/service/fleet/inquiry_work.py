@@ -19,6 +19,7 @@ from assay.service.fleet.inquiry_encoding import (
     InquiryQuestion,
     LimitsQuestion,
     LiquidityQuestion,
+    OpeningQuestion,
     PackQuestion,
     ReportQuestion,
     TradeQuestion,
@@ -161,6 +162,8 @@ class InquiryWork:
                 return await quotes.take_census(slug, report)
             case LimitsQuestion(report=report):
                 return await quotes.find_limits(slug, report)
+            case OpeningQuestion(report=report):
+                return await quotes.find_opening(slug, report)
 
     async def _write(self, taken: TakenInquiry, text: bytes, *, until_s: float) -> None:
         """Write the answer. Retries until its deadline while the database is away."""

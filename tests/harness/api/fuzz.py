@@ -54,6 +54,7 @@ _TOOLS = (
     "liquidity_holders",
     "sale_census",
     "trade_limits",
+    "token_opening",
     "evidence_pack",
     "check_trade",
     "token_kin",

@@ -11,6 +11,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/hooks"),
     ("GET", f"/token/1/{TOKEN}/census"),
     ("GET", f"/token/1/{TOKEN}/limits"),
+    ("GET", f"/token/1/{TOKEN}/opening"),
     ("GET", f"/token/1/{TOKEN}/evidence-pack"),
     ("GET", f"/token/1/{TOKEN}/kin"),
     ("GET", f"/token/1/{TOKEN}/launch"),
@@ -76,6 +77,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/kin"),
     ("GET", f"/t/1/{TOKEN}/limits"),
     ("GET", f"/t/1/{TOKEN}/launch"),
+    ("GET", f"/t/1/{TOKEN}/opening"),
     ("GET", f"/t/1/{TOKEN}/liquidity"),
     ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )

@@ -22,6 +22,7 @@ from analysis.quotes.liquidity_inquiry import (
     SimulatedSale,
     WithdrawalFindings,
 )
+from analysis.quotes.opening_inquiry import OpeningFindings
 from analysis.quotes.sale_census import CensusSeller, DecidedBy, SaleCensus
 from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
@@ -30,6 +31,7 @@ from analysis.reads.indexed_facts import FailedSale, MinedTransaction, SaleHisto
 from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.trade.called_trade import AllowanceKey, TradeCall
 from analysis.scenarios.trade.limit_probes import LIMIT_KINDS
+from analysis.scenarios.trade.opening import OpeningCall, OpeningOutcome
 from analysis.scenarios.trade.sized_trades import SizedTrade
 from analysis.scenarios.trade.withdrawal import Withdrawn
 from analysis.simulation.block_schedule import SimulatedBlock
@@ -323,6 +325,32 @@ def make_limits() -> LimitFindings:
     )
 
 
+def make_opening() -> OpeningFindings:
+    """A token that an account opens; sales are then taxed, and refused a day later."""
+    closed = Refused(reason="closed")
+    before = OpeningOutcome(
+        call=None, has_called=False, has_pool=True, buy=closed, sale=closed, later_sale=closed
+    )
+    call = OpeningCall(selector=Selector("0x8a8c523c"), sender=_SENDER, data="0x8a8c523c")
+    opening = OpeningOutcome(
+        call=call,
+        has_called=True,
+        has_pool=True,
+        buy=Passed(tax=0.0),
+        sale=Passed(tax=3.0),
+        later_sale=closed,
+    )
+    return OpeningFindings(
+        block=_BLOCK,
+        dex="Uniswap V2",
+        needs_call=True,
+        opening=opening,
+        before=before,
+        tried=4,
+        reason="",
+    )
+
+
 def make_check(ask: UnsignedTrade) -> TradeCheck:
     """A sale that passes, and leaves an allowance."""
     call = TradeCall(
@@ -394,6 +422,12 @@ class ScriptedQuotes:
         if self.failure is not None:
             raise self.failure
         return make_limits()
+
+    async def find_opening(self, chain: str, report: Report, /) -> OpeningFindings:
+        self.requests.append((chain, report.token.address, "opening"))
+        if self.failure is not None:
+            raise self.failure
+        return make_opening()
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         self.requests.append((chain, token, "pack"))
