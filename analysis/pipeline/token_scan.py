@@ -1,6 +1,6 @@
 """State of one token analysis, and the stages that fill it. `scan.STAGES` has their order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -44,6 +44,7 @@ from analysis.scenarios.conditions.condition_check import (
     CodeConditions,
     ConditionSimulations,
 )
+from analysis.scenarios.conditions.hook_evidence import hook_evidence, traded_hooks
 from analysis.scenarios.probing.created_balances import ProbeFindings, simulate_probes
 from analysis.scenarios.theft.privileged_candidates import stored_addresses
 from analysis.scenarios.theft.theft_checks import (
@@ -457,7 +458,7 @@ class TokenScan:
             self.code.powers, self.live_setters, explained=creation.ended if creation else ()
         )
         evidence = (
-            *(*self.facts.evidence, *self.buys.evidence),
+            *(*self.facts.evidence, *self.buys.evidence, *self._hook_evidence()),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
             *self.probes.evidence,
             *self.liquidity.evidence,
@@ -502,6 +503,15 @@ class TokenScan:
             ),
         )
         self.settled_report = await self._report(facts, pools, is_settled=True)
+
+    def _hook_evidence(self) -> Iterator[EvidenceRow]:
+        """Yield what the hooks of the traded pools take and allow."""
+        bought = (
+            (setup.candidate, setup.route.router, bought.pool_fee_pct)
+            for setup, bought in self.buys.bought
+        )
+        conditions = {hook: code.conditions for hook, code in self.hook_conditions.items()}
+        return hook_evidence(traded_hooks(bought, conditions))
 
     def _track_record(self) -> TrackRecord | None:
         """Return the track record. None: the index does not have the token."""

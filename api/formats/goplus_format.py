@@ -19,6 +19,7 @@ from api.formats.native.compat import Digit, digit, either
 from api.formats.native.field_table import FIELDS, finding_of, keys_named, named_by
 from api.formats.native.native import holders_of
 from api.formats.native.shapes import NativeFeatures, figure, settled
+from api.formats.prose.check_words import CHECK_WORDS
 from api.formats.shape_building import Shape, complete
 from api.formats.summary.power_checks import severity_by_power
 from api.formats.summary.summary import can_trade
@@ -205,7 +206,8 @@ def _danger_labels(known: _Known) -> str | None:
         value = settled(finding_of(key, known.report, known.native))
         is_found = value is not None and (value is not check.is_negated) is check.finding
         if severity == "danger" and is_found:
-            found.append(f"{check.label} ({note})" if note else check.label)
+            label = CHECK_WORDS[check.key or key].label
+            found.append(f"{label} ({note})" if note else label)
     return "; ".join(found) or None
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from litestar import MediaType, Request, Response
 from litestar.datastructures import Cookie
 
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
-from api.formats.prose.prose import short_word, usd
+from api.formats.prose.prose import day, short_word, usd
 from api.formats.times import duration_words, iso_utc
 from api.pages.views.head_view import VERDICT_WORDS
 from api.pages.views.liquidity_view import liquidity_parts, percent, utc_day
@@ -34,6 +35,8 @@ _TEMPLATES.filters["word"] = short_word
 _TEMPLATES.filters["liquidity_parts"] = liquidity_parts
 _TEMPLATES.filters["share_percent"] = percent
 _TEMPLATES.filters["utc_day"] = utc_day
+_TEMPLATES.filters["day"] = day
+_TEMPLATES.filters["date_words"] = lambda iso: day(int(datetime.fromisoformat(iso).timestamp()))
 _TEMPLATES.globals["token_tabs"] = TOKEN_TABS
 
 _OK = 200

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from litestar import Request, Response, get
-from litestar.params import Parameter
+from litestar.params import Parameter, QueryParameter
 
 from api.auth.keys import require_key
 from api.auth.networks import network_of
@@ -29,6 +29,8 @@ from core.errors import StoreError
 
 _OF_PAGE: tuple[GroupKey, ...] = ("chain", "venue", "flag", "age")
 _PAGE_DAYS = 30
+_ROWS = 25
+"""Rows of each table on one page."""
 
 Days = Annotated[int, Parameter(description="Span in days: 1, 7, 30 or 90, today included.")]
 By = Annotated[
@@ -93,8 +95,10 @@ async def get_accuracy(
 
 
 @get("/ledger", include_in_schema=False)
-async def show_accuracy(request: Request[Any, Any, Any]) -> Response[str]:
-    """The same for the last thirty days, as a page."""
+async def show_accuracy(
+    request: Request[Any, Any, Any], number: Annotated[int, QueryParameter(name="page")] = 1
+) -> Response[str]:
+    """The same for the last thirty days, as pages: one figure over all, then groups and cases."""
     deps: ApiDeps = request.app.state.deps
     if await find_visitor(request) is None:
         limits: PublicLimits = request.app.state.public_limits
@@ -102,7 +106,20 @@ async def show_accuracy(request: Request[Any, Any, Any]) -> Response[str]:
         if not deps.public.is_open:
             raise KeyRequiredError
     answer = await _answer(request, days=_PAGE_DAYS, by=_OF_PAGE, chain=None)
-    return page("accuracy.html", answer=answer)
+    overall = await _answer(request, days=_PAGE_DAYS, by=(), chain=None)
+    rows = max(len(answer.groups), len(answer.disagreements))
+    last = max(1, -(-rows // _ROWS))
+    shown = min(max(number, 1), last)
+    part = slice((shown - 1) * _ROWS, shown * _ROWS)
+    return page(
+        "accuracy.html",
+        days=answer.days,
+        overall=overall.groups[0] if overall.groups else None,
+        groups=answer.groups[part],
+        cases=answer.disagreements[part],
+        number=shown,
+        last=last,
+    )
 
 
 async def _answer(

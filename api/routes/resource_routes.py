@@ -138,6 +138,7 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
             shown.template,
             status=status,
             headers=headers,
+            policy="program",
             chain=call.answers.chain(call.chain),
             address=address[:_MOST_ADDRESS_CHARS],
             head=await _head_of(call),

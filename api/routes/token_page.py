@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
+import structlog
 from litestar import Request, Response, get, post
 from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
@@ -33,6 +34,7 @@ from api.formats.prose.headline import refusal_headline
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import GUARDED, page, shared
+from api.pages.views.market_view import TokenMarket
 from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
 from api.search.likeness import Likeness
@@ -43,10 +45,15 @@ from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
 from config.facts.chain import Chain
-from core.errors import AssayError, TokenRefusedError
-from core.evm.primitives import checksum, parse_address
+from core.errors import AssayError, StoreError, TokenRefusedError
+from core.evm.primitives import HexBytes, checksum, parse_address
 from sql.accounts.accounts import Accounts
 from sql.accounts.ledger import digest_of
+from sql.chain.balances import count_holders
+from sql.chain.trade_tables import list_newest_trades
+from sql.engine.store import Store
+
+_log = structlog.get_logger(__name__)
 
 _MAX_BODY_BYTES = 16_384
 _MOST_KEY_CHARS = 200
@@ -56,6 +63,9 @@ _SHARED_S = 15
 
 _PRICE_PATIENCE_S = 0.5
 """Seconds for which a page waits for a market-data service."""
+
+_MOST_TRADES = 500
+"""Trades behind the chart of a token, the newest ones."""
 
 _OK = 200
 _FAILED = 500
@@ -290,13 +300,40 @@ async def _likeness(request: Request[Any, Any, Any], snapshot: TokenSnapshot) ->
 
 
 async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> TokenView:
-    now_s = request.app.state.deps.now_s()
+    deps: ApiDeps = request.app.state.deps
+    now_s, market = deps.now_s(), await _market(deps, snapshot)
 
     def make() -> TokenView:
-        return view_token(snapshot, now_s=now_s)
+        return view_token(snapshot, now_s=now_s, market=market)
 
     is_large = len(snapshot.report.pools or ()) > LARGE_POOLS
     return await asyncio.to_thread(make) if is_large else make()
+
+
+async def _market(deps: ApiDeps, snapshot: TokenSnapshot) -> TokenMarket | None:
+    """Read what the index has of trades and holders. None: there is no store, or it fails."""
+    store = deps.store
+    if store is None:
+        return None
+    try:
+        return await asyncio.to_thread(_read_market, store, snapshot)
+    except StoreError as error:
+        _log.warning("page without trades", token=snapshot.report.token.address, why=str(error))
+        return None
+
+
+def _read_market(store: Store, snapshot: TokenSnapshot) -> TokenMarket:
+    token, pools = snapshot.report.token, snapshot.report.pools or ()
+    trades = list_newest_trades(
+        store,
+        chain_id=token.chain_id,
+        token=token.address,
+        pool_keys=[HexBytes(str(pool.pool_id or pool.pool)) for pool in pools[:1]],
+        from_block=0,
+        at_most=_MOST_TRADES,
+    )
+    holders = count_holders(store, chain_id=token.chain_id, token=token.address)
+    return TokenMarket(trades=tuple(trades), holder_count=holders)
 
 
 def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str | None:

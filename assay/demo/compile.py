@@ -53,6 +53,9 @@ _SHIPPED = {
     ),
     "QuoterV2": "@uniswap/v3-periphery/artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json",
     "PoolManager": "@uniswap/v4-core/out/PoolManager.sol/PoolManager.json",
+    "PositionManager": (
+        "@uniswap/v4-periphery/foundry-out/PositionManager.sol/PositionManager.json"
+    ),
     "PoolModifyLiquidityTest": (
         "@uniswap/v4-core/out/PoolModifyLiquidityTest.sol/PoolModifyLiquidityTest.json"
     ),

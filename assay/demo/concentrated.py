@@ -16,6 +16,8 @@ POOL_KEY = "(address,address,uint24,int24,address)"
 
 _DYNAMIC_FEE = 0x800000
 """Fee in the key of a V4 pool whose hook sets the fee. Source: v4-core, LPFeeLibrary."""
+_MINT, _SETTLE, _SWEEP = 0x02, 0x0B, 0x14
+"""Actions of V4's position manager. Source: v4-periphery, libraries/Actions."""
 _PANCAKE_FEE = 2_500
 _V4_SPACING = 60
 _SLIPSTREAM_SPACING = 200
@@ -77,10 +79,14 @@ def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sid
             pipeline.call(sides.quote, "deposit()", sender=sides.owner, value_wei=value_wei)
         pipeline.call(
             positions_of(venues.dex_of(pool.venue)),
-            "mint(address,address,int24,int24,uint128)",
+            "mintTo(address,address,address,int24,int24,uint128)",
+            sides.liquidity_to or sides.owner,
             *(*tokens, pool.fee or pool.tick_spacing, outermost, liquidity * 9_999 // 10_000),
             sender=sides.owner,
         )
+        return
+    if pool.venue == "v4" and sides.liquidity_to is not None:
+        _mint_v4(pipeline, venues, pool, sides, liquidity=liquidity * 9_999 // 10_000)
         return
     if pool.venue == "v4":
         pipeline.call(
@@ -101,6 +107,42 @@ def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sid
         (*tokens, *key, -outermost, outermost, *amounts, 0, 0, receiver, FOR_EVER),
         sender=sides.owner,
         value_wei=value_wei,
+    )
+
+
+def _mint_v4(
+    pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides, *, liquidity: int
+) -> None:
+    """Mint a position of V4's own position manager, which is paid in advance and returns the
+    rest."""
+    manager, is_native = positions_of(venues.v4), pool.quote == ZERO_ADDRESS
+    paid = [
+        (sides.token, sides.token_raw),
+        *([] if is_native else [(sides.quote, sides.quote_raw)]),
+    ]
+    for asset, raw in paid:
+        pipeline.call(asset, "transfer(address,uint256)", manager, raw, sender=sides.owner)
+    outermost, most = _OUTERMOST_TICK["v4"], 2**128 - 1
+    minted = encode(
+        [POOL_KEY, "int24", "int24", "uint256", "uint128", "uint128", "address", "bytes"],
+        [
+            *(pool_key(pool, sides.token), -outermost, outermost),
+            *(liquidity, most, most, sides.liquidity_to, b""),
+        ],
+    )
+    currencies = (pool.quote, sides.token)
+    steps = [
+        (_MINT, minted),
+        *((_SETTLE, encode(["address", "uint256", "bool"], [one, 0, False])) for one in currencies),
+        *((_SWEEP, encode(["address", "address"], [one, sides.owner])) for one in currencies),
+    ]
+    actions, params = bytes(act for act, _ in steps), [param for _, param in steps]
+    pipeline.call(
+        manager,
+        "modifyLiquidities(bytes,uint256)",
+        *(encode(["bytes", "bytes[]"], [actions, params]), FOR_EVER),
+        sender=sides.owner,
+        value_wei=sides.quote_raw if is_native else 0,
     )
 
 

@@ -23,6 +23,9 @@ _AFTER_SWAP_RETURNS_DELTA = 1 << 2
 _TAKES_AFTER = _AFTER_SWAP | _AFTER_SWAP_RETURNS_DELTA
 _TAKES_BEFORE = _BEFORE_SWAP | _BEFORE_SWAP_RETURNS_DELTA
 
+_UNSUBSCRIBE_GAS = 300_000
+"""Gas for subscribers of V4 positions, of which there are none."""
+
 DYNAMIC_HOOK_FEE = 50_000
 """Fee of the dynamic hook, in hundredths of a basis point."""
 
@@ -56,7 +59,9 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         v3=_deploy_v3(pipeline, deployer, weth),
         pancake=_deploy_pancake(pipeline, deployer),
         algebra=_deploy_algebra(pipeline, deployer, weth),
-        v4=msgspec.structs.replace(v4, router=swap_v4),
+        v4=msgspec.structs.replace(
+            v4, router=swap_v4, position_manager=_deploy_positions_v4(pipeline, deployer, v4, weth)
+        ),
         solid=_deploy_solid(pipeline, deployer, weth),
         slipstream=_deploy_slipstream(pipeline, deployer),
         liquidity_v4=liquidity_v4,
@@ -176,6 +181,15 @@ def _deploy_slipstream(pipeline: Pipeline, deployer: Address) -> Dex:
 def _deploy_v4(pipeline: Pipeline, deployer: Address) -> Dex:
     manager = pipeline.deploy("PoolManager", deployer, sender=deployer)
     return Dex(name="Uniswap V4", kind="AmmV4", factory=manager, from_block=0)
+
+
+def _deploy_positions_v4(pipeline: Pipeline, deployer: Address, v4: Dex, weth: Address) -> Address:
+    """Deploy V4's position manager, without Permit2 and pictures of positions."""
+    return pipeline.deploy(
+        "PositionManager",
+        *(v4.factory, ZERO_ADDRESS, _UNSUBSCRIBE_GAS, ZERO_ADDRESS, weth),
+        sender=deployer,
+    )
 
 
 def _deploy_solid(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:

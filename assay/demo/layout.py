@@ -62,8 +62,7 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
     opener: Address | None = None
     """Creator of the pool. None: the owner."""
     liquidity_to: Address | None = None
-    """Recipient of LP tokens or the position. None: the owner. Ignored on V4, where a contract
-    holds it, and on PancakeSwap and Slipstream, where the owner does."""
+    """Recipient of LP tokens or the position. None: the owner, or on V4 a contract."""
 
 
 class ZooToken(msgspec.Struct, frozen=True, kw_only=True):

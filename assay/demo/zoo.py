@@ -284,6 +284,7 @@ ZOO: tuple[Animal, ...] = (
         symbol="V4TAX",
         contract="TransferTaxToken",
         venue="v4",
+        liquidity="kept",  # V4's position manager cannot pay in taxed tokens
     ),
     Animal(key="pancake_honest", trait="honest, on Pancake V3", symbol="CAKE", venue="pancake"),
     Animal(key="algebra_honest", trait="honest, on Algebra", symbol="ALG", venue="algebra"),

@@ -40,4 +40,4 @@ class Animal(msgspec.Struct, frozen=True, kw_only=True):
     """Percent of the supply on the pool's token side."""
     renounced: bool = False
     liquidity: Literal["burnt", "kept"] = "burnt"
-    """Fate of the liquidity; see Sides.liquidity_to for venues where it cannot be burnt."""
+    """Fate of the liquidity. On V4, kept liquidity is held by a contract."""

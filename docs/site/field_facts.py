@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 import msgspec
 
 from api.formats.native.shapes import NativeFeatures
+from api.formats.prose.check_words import CHECK_WORDS
 from core.report.fields.field import Check, Field, Section
 from core.report.fields.scan_findings import ScanFindings
 
@@ -58,7 +59,7 @@ def _check(key: str, check: Check) -> str:
     name = f"`{check.key or key}`"
     finds = " if false" if check.is_negated or not check.finding else ""
     reason = ", also a reason of the verdict" if check.is_reason else ""
-    return f'{name}, {check.severity}{finds}{reason}: "{check.label}"'
+    return f'{name}, {check.severity}{finds}{reason}: "{CHECK_WORDS[check.key or key].label}"'
 
 
 def _keys(names: tuple[str, ...]) -> str:

@@ -225,6 +225,20 @@ def read_balances(
     return balances
 
 
+def count_holders(store: Readable, *, chain_id: int, token: Address) -> int | None:
+    """Return the accounts with a balance by final transfers. None: not all transfers are stored, or
+    the token changes balances without them."""
+    if isinstance(store, Store):
+        with store.snapshot() as reader:
+            return count_holders(reader, chain_id=chain_id, token=token)
+    tracked = read_token(store, chain_id=chain_id, address=token)
+    if tracked is None or tracked.transfers_from_block is None:
+        return None
+    total = _total(store, tracked.token_id)
+    is_whole = tracked.transfers_from_block <= tracked.first_seen_block
+    return total.owners if is_whole and total.owners and not total.overdrawn else None
+
+
 def _top(
     store: Reader, total: _Total, changes: Mapping[bytes, int], at_most: int
 ) -> list[tuple[bytes, int]]:

@@ -124,7 +124,7 @@ def test_a_token_whose_holders_can_be_robbed_never_looks_clean(report: Report, k
     assert found["is_honeypot"] == "1"
     assert found.get("hidden_owner") != "0"
     assert found.get("owner_change_balance") != "0"
-    label = {"funds_can_be_drained": "Others can take", "allowance_bypass": "without approval"}
+    label = {"funds_can_be_drained": "Others can take", "allowance_bypass": "without your approval"}
     assert label[key] in found["other_potential_risks"]
 
 

@@ -96,7 +96,9 @@ async def test_sql_says_what_the_api_answered(
     assert len(found) == len(expected)
     assert {str(key): (status, value) for key, status, value, _ in found} == expected
     labels = {flag.key: flag.label for flag in api_answer.flags}
-    for key, *_, label in found:
+    for key, status, _, label in found:
+        if status in ("safe", "unknown"):  # SQL has the label of the finding
+            continue
         note = labels[str(key)].removeprefix(str(label))
         assert note == "" or re.fullmatch(r" \(.+\)", note), "a note on the holder of a power"
 

@@ -52,7 +52,7 @@ def honeypot(**changes: Any) -> Report:
 def test_what_is_wrong_stands_before_what_is_not_known_and_what_is_fine() -> None:
     view = view_of(honeypot())
     text = shown(view)
-    parts = [view.head.headline, view.head.address, "What is wrong", "Not known", "Fine", "Pools"]
+    parts = [view.head.headline, view.head.address, "Risks", "Unknown", "Passed", "Pools"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert view.head.verdict_words in text
@@ -65,7 +65,8 @@ def test_what_is_wrong_stands_before_what_is_not_known_and_what_is_fine() -> Non
 def test_what_is_fine_is_listed_where_nothing_is_wrong_and_counted_where_something_is() -> None:
     view = view_of(honeypot())
     assert view.findings.fine[0].text not in shown(view)
-    assert f"{len(view.findings.fine)} checks found nothing" in shown(view)
+    counted = sum(line.checks for line in view.findings.fine)
+    assert f"{counted} checks; --format summary lists them" in shown(view)
     findings = msgspec.structs.replace(view.findings, wrong=())
     unharmed = shown(msgspec.structs.replace(view, findings=findings))
     assert all(line.text in unharmed for line in view.findings.fine)

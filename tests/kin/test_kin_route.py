@@ -83,13 +83,13 @@ async def test_the_page_has_a_table_for_each_known_list(world: World, filled: St
     assert answer.text.count("<tbody>") == 4
     assert "88.00 %" in answer.text
     assert "24 danger. Could not be sold: 0." in answer.text
-    assert "Not known: who funded its creator is not known." in answer.text
+    assert "Unknown: who funded its creator is not known." in answer.text
     unknown = await client.get(f"/t/1/{address(77)}/kin", headers=READER)
-    assert "Not known: the token was not analysed." in unknown.text
+    assert "Unknown: the token was not analysed." in unknown.text
     wrong = await client.get("/t/1/0x12/kin", headers=READER)
-    assert (wrong.status_code, "Not known: " in wrong.text) == (422, True)
+    assert (wrong.status_code, "Unknown: " in wrong.text) == (422, True)
     down = await world.client().get(f"/t/1/{ASKED}/kin", headers=READER)
-    assert (down.status_code, "Not known: " in down.text) == (503, True)
+    assert (down.status_code, "Unknown: " in down.text) == (503, True)
 
 
 async def test_the_page_is_for_whom_the_pages_are(world: World, filled: Store) -> None:

@@ -14,7 +14,7 @@ from tests.harness.api.world import World
 
 PAGE = f"/t/ethereum/{TOKEN}"
 
-STANDING = "Nothing tested stands against it"
+STANDING = "No problems found"
 
 GUARDS = {
     "cache-control": "no-store",

@@ -43,6 +43,7 @@ async def look(chromium: Chromium, url: str, *, name: str, cookies: tuple[Cookie
         assert seen.console == ()
         assert seen.violations == ()
         assert seen.overflow == 0
+        assert seen.broken == ()
         origin = url.split("/", 3)[2]
         assert [
             each for each in seen.requests if each.split("/", 3)[2:3] not in ([origin], [])

@@ -278,7 +278,7 @@ async def test_a_closed_deployment_lists_nothing_to_strangers(
     assert links(await browser.client.get(f"{PUBLIC}/")) == []
     closed = await browser.client.get(f"{PUBLIC}/search?q=cat")
     assert links(closed) == []
-    assert "signed in" in read(closed).text
+    assert "Sign in to search by name" in read(closed).text
     by_address = await browser.client.get(f"{PUBLIC}/search?q={address(1)}")
     assert by_address.headers["location"] == page_of(1)
     await browser.sign_in("alice")

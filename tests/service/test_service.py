@@ -291,15 +291,15 @@ def test_a_terminal_gets_a_card(
     code, sent = run_on_terminal("scan", "ETH", address, *options, env={**deployment.env, **env})
     assert code == 0, sent
     assert ("\x1b" in sent) is has_colours
-    assert ("What is wrong" in sent) is has_card
+    assert ("Risks" in sent) is has_card
     assert "TRAP" in sent or "summary" in options
     assert address in sent
     if has_card:
         order = [
             "only the owner can sell",
-            "What is wrong",
+            "Risks",
             "Simulated sales",
-            "Not known",
+            "Unknown",
             "Pools",
         ]
         places = [sent.index(part) for part in order]
@@ -309,7 +309,7 @@ def test_a_terminal_gets_a_card(
 def test_a_pipe_gets_what_it_asks_for(deployment: Deployment) -> None:
     address = checksum(deployment.world.token("honest").address)
     card = run("scan", "eth", address, "--output", "card", env=deployment.env)
-    assert "Nothing tested stands against it" in card.stdout
+    assert "No problems found" in card.stdout
     assert "\x1b" not in card.stdout + card.stderr
     table = run("scan", "eth", address, "--output", "csv", env=deployment.env)
     (row,) = csv.DictReader(table.stdout.splitlines())

@@ -93,6 +93,8 @@ class BuyTry(msgspec.Struct, frozen=True, kw_only=True):
     in_coin: bool
     """True if it was paid in the native coin, in one transaction."""
     outcome: Outcome
+    pool_fee_pct: float | None = None
+    """Percent that the pool kept as its fee. None: not known."""
     balances_raw: tuple[RawAmount, RawAmount] | None
     """The trader's token balance at the sale and at the late sale. None: balanceOf did not answer,
     or nothing was bought."""
@@ -109,6 +111,12 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
     def largest(self) -> BuyTry | None:
         """Return the largest buy that passed. None: nothing could be bought."""
         return self.passed[0] if self.passed else None
+
+    @property
+    def pool_fee_pct(self) -> float | None:
+        """Return the highest fee that the pool kept of a buy, in percent. None: not known."""
+        fees = [each.pool_fee_pct for each in self.passed if each.pool_fee_pct is not None]
+        return max(fees, default=None)
 
 
 def write_buys(setup: TradeSetup) -> tuple[BuySimulation, ...]:
@@ -230,8 +238,10 @@ def _read_try(buy: SizedBuy, result: SimulationResult | NotSimulated) -> BuyTry:
     if isinstance(result, NotSimulated) or not isinstance(tried.outcome, Passed):
         return tried
     approval = None if buy.approval is None else result[buy.approval.approve]
+    moved = buy.setup.moved(result[buy.steps.buy].logs, is_buy=True)
     return msgspec.structs.replace(
         tried,
+        pool_fee_pct=None if moved is None else round(moved.fee_share * 100, 4),
         gas_used=result[buy.steps.buy].gas_used,
         approval_gas_used=approval.gas_used if approval is not None and approval.ok else None,
         balances_raw=_read_balances(buy, result),

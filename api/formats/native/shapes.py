@@ -128,7 +128,6 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
             null="no owner getter answered, and a wallet is in an owner-check slot",
             check=Check(
                 severity="warning",
-                label="Ownership is not renounced",
                 key="ownership_not_renounced",
                 is_negated=True,
             ),
@@ -151,7 +150,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
             meaning="The source of the contract is published.",
             null="no service that publishes sources answered",
             after="tax_can_be_modified",
-            check=Check(severity="notice", label="Source code is published", finding=False),
+            check=Check(severity="notice", finding=False),
             compat=("is_open_source",),
             goplus=("is_open_source",),
         ),
@@ -171,9 +170,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
         _simulated(
             meaning="A holder's balance can be moved.",
             null=_NOT_SETTLED,
-            check=Check(
-                severity="danger", label="Transfers fail", key="transfer_failed", is_negated=True
-            ),
+            check=Check(severity="danger", key="transfer_failed", is_negated=True),
         ),
     ]
     send_tax: Annotated[
@@ -197,7 +194,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
         _simulated(
             meaning="Some caller can move a holder's tokens by `transferFrom` without approval.",
             null=_NOT_SETTLED,
-            check=Check(severity="danger", label="Tokens can be moved without approval"),
+            check=Check(severity="danger"),
         ),
     ]
     privileged_spenders: Annotated[
@@ -209,7 +206,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
         _simulated(
             meaning="An account other than the holder can move tokens out of a wallet.",
             null=_NOT_SETTLED,
-            check=Check(severity="danger", label="Others can take tokens out of a wallet"),
+            check=Check(severity="danger"),
         ),
     ]
     owner_can_change_balance: Annotated[
@@ -217,7 +214,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
         _simulated(
             meaning="The owner can change any holder's balance. Absent: not assessed.",
             null="",
-            check=Check(severity="danger", label="Owner can change balances"),
+            check=Check(severity="danger"),
             compat=("owner_change_balance",),
             goplus=("owner_change_balance",),
         ),

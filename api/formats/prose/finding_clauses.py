@@ -7,10 +7,10 @@ them. Texts of tokens and nodes are untrusted: cut, escaped and quoted.
 from collections.abc import Callable, Collection
 from typing import Final
 
-import msgspec
-
 from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.hook_clauses import hook_fee_clause
 from api.formats.prose.power_clauses import idle_clause, power_clause, power_holder
+from api.formats.prose.proofs import WithdrawerSeen
 from api.formats.prose.prose import listed, percent, short, usd
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.prose.time_clauses import (
@@ -30,15 +30,17 @@ _FALLBACK: Final = "0x00000000"
 
 
 def tax_change_clause(rendered: RenderedReport) -> str:
-    """Build the clause on changes of the tax."""
-    return f"{_who(rendered, 'tax_can_be_modified')} can change the tax"
+    """Build the clause on changes of the tax, or of the fee that a hook sets."""
+    return (
+        hook_fee_clause(rendered) or f"{_who(rendered, 'tax_can_be_modified')} can change the tax"
+    )
 
 
 def theft_clause(rendered: RenderedReport) -> str:
-    how = " without approval" if rendered.native.allowance_bypass else ""
+    how = " without your approval" if rendered.native.allowance_bypass else ""
     thefts = rendered.proofs.thefts()
     if any(theft.is_named is False for theft in thefts):
-        return f"anybody can take tokens out of your wallet{how}"
+        return f"anyone can take tokens out of your wallet{how}"
     named = {theft.attacker for theft in thefts if theft.is_named}
     named |= set(rendered.report.token.privileged_spenders)
     return f"{_names(rendered, named)} can take tokens out of your wallet{how}"
@@ -52,7 +54,7 @@ def _names(rendered: RenderedReport, addresses: Collection[Address]) -> str:
         case []:
             return "others"
         case [one]:
-            return short(one)
+            return f"one address, {short(one)},"
         case several:
             return f"{len(several)} addresses that the code names"
 
@@ -66,12 +68,12 @@ def _who(rendered: RenderedReport, key: str) -> str:
     special = rendered.proofs.of_code("has_owner_functionality")
     callers = set(proof.selectors) - {_FALLBACK} if proof else set()
     if not callers:
-        return "somebody"
+        return "someone"
     if owned is not None and callers <= set(owned.selectors):
         return "a former owner" if rendered.native.ownership_renounced else "the owner"
     if special is not None and callers <= set(special.selectors):
-        return "an address with special access"
-    return "somebody"
+        return "an address with special rights"
+    return "someone"
 
 
 def pause_clause(rendered: RenderedReport) -> str:
@@ -82,7 +84,7 @@ def pause_clause(rendered: RenderedReport) -> str:
         return f"{who} can move that date" if deadlines_ahead(rendered) else f"{who} can set a date"
     if rendered.summary.can_buy is False and rendered.summary.can_sell is not True:
         return f"{who} can change that"
-    return f"{who} can stop transfers for everybody"
+    return f"{who} can pause all transfers"
 
 
 def supply_clause(rendered: RenderedReport) -> str | None:
@@ -93,7 +95,7 @@ def supply_clause(rendered: RenderedReport) -> str | None:
     if proof is None:
         return None
     if set(proof.selectors) & _MINTS:
-        return f"{_who(rendered, 'mint_or_burn_function')} can create new tokens"
+        return f"{_who(rendered, 'mint_or_burn_function')} can create tokens"
     return None
 
 
@@ -109,7 +111,7 @@ def cap_clause(rendered: RenderedReport) -> str | None:
     transfer, holding = (_size(rendered, raw) for raw in (limits.transfer_raw, limits.holding_raw))
     found = []
     if static.has_trading_cap:
-        found.append(f"a single transfer can move at most {transfer}")
+        found.append(f"one transfer can move at most {transfer}")
     if static.has_position_cap:
         found.append(f"a wallet can hold at most {holding}")
     if not found:
@@ -139,7 +141,7 @@ def proxy_clause(rendered: RenderedReport) -> str | None:
     if rendered.report.token.implementation is None or rendered.proofs.of_code("is_proxy") is None:
         return None
     named = power_clause(rendered, "is_proxy")
-    return named or "its code can be replaced at any time, as it is a proxy"
+    return named or "its code can be replaced at any time"
 
 
 def owner_clause(rendered: RenderedReport) -> str | None:
@@ -167,8 +169,8 @@ def liquidity_clause(rendered: RenderedReport) -> str | None:
         return None
     deepest = max(pools, key=lambda pool: pool.liquidity_usd)
     if deepest.is_launchpad and not deepest.quote_side_usd:
-        return f"nobody has bought it yet on the curve of {deepest.dex}"
-    place = f"the curve of {deepest.dex}" if deepest.is_launchpad else "its deepest pool"
+        return f"nobody has bought it yet on its bonding curve at {deepest.dex}"
+    place = f"its bonding curve at {deepest.dex}" if deepest.is_launchpad else "its largest pool"
     return f"{place} holds only {usd(deepest.liquidity_usd)}"
 
 
@@ -194,36 +196,36 @@ def creator_clause(rendered: RenderedReport) -> str | None:
     return None if share is None else f"the creator holds {percent(share)} of the supply"
 
 
-class _Withdrawer(msgspec.Struct, frozen=True, kw_only=True):
-    """As the evidence of `liquidity_risk` has it."""
-
-    address: Address | None
-    kind: str | None
-    share_pct: float
-    can_withdraw: bool | None
-
-
-class _LiquidityHolders(msgspec.Struct, frozen=True, kw_only=True):
-    risk: str
-    holders: tuple[_Withdrawer, ...] = ()
-
-
 _MOST_OF_LIQUIDITY: Final = 50.0
+_ALL_OF_LIQUIDITY: Final = 99.9
+"""Percent from which the rest of the liquidity pays no seller."""
 
 
 def withdrawal_clause(rendered: RenderedReport) -> str | None:
-    """Build the clause on withdrawable liquidity, with the holder where one has half of it."""
+    """Build the clause on withdrawable liquidity and the sale after a withdrawal. It names the
+    holder where one has half."""
     if rendered.report.scan.liquidity_risk == "unknown_old":
-        return "it is not known who can withdraw its liquidity, which is over thirty days old"
-    found = rendered.proofs.body("liquidity_risk", _LiquidityHolders)
+        return "it is unknown who can withdraw the liquidity, which is over 30 days old"
+    found = rendered.proofs.liquidity()
     first = found.holders[0] if found is not None and found.holders else None
     if first is None or not first.can_withdraw or first.share_pct < _MOST_OF_LIQUIDITY:
         return None
-    if first.address is None:
-        return f"anybody can withdraw {percent(first.share_pct)} of its liquidity"
-    is_known = first.kind in ("creator", "owner")
-    who = f"its {first.kind}, {short(first.address)}," if is_known else short(first.address)
-    return f"{who} can withdraw {percent(first.share_pct)} of its liquidity"
+    is_all = first.share_pct >= _ALL_OF_LIQUIDITY
+    share = "all the liquidity" if is_all else f"{percent(first.share_pct)} of the liquidity"
+    clause = f"{withdrawer_name(rendered, first)} can withdraw {share} at any time"
+    return f"{clause}. After that, selling pays nothing" if is_all else clause
+
+
+def withdrawer_name(rendered: RenderedReport, holder: WithdrawerSeen) -> str:
+    """Return a holder of liquidity in words: creator and owner by their roles."""
+    token = rendered.report.token
+    if holder.address is None:
+        return "anyone"
+    if holder.kind == "creator" or holder.address == token.creator_address:
+        return "its creator"
+    if holder.kind == "owner" or holder.address == token.owner_address:
+        return "its owner"
+    return f"one account, {short(holder.address)},"
 
 
 _IN_FORCE: Final[dict[str, Callable[[RenderedReport], str | None]]] = {

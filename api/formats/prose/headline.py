@@ -1,14 +1,15 @@
-"""The headline: one sentence on the faults of a token, worst first, made from its report. Pure.
+"""The headline: short sentences on the faults of a token, worst first, made from its report. Pure.
 
-Nothing untested is called good: without a finding, the sentence counts the checks without an
-answer.
+Nothing untested is called good: without a finding, they count the checks without an answer.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.check_words import CHECK_WORDS, capital
 from api.formats.prose.finding_clauses import wrong_clause
+from api.formats.prose.hook_clauses import hook_fee_clause, router_clause
+from api.formats.prose.prose import spelled
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.prose.time_clauses import far_date
 from api.formats.prose.trade_clauses import tax_clause, trade_refusal
@@ -59,27 +60,23 @@ _WAIT: Final = "trading_cooldown"
 _SET_TAX: Final = "tax_can_be_modified"
 
 _PENDING: Final = "trades are still being simulated"
-_STANDING: Final = "nothing tested stands against it"
 
 
 def headline_of(rendered: RenderedReport) -> str:
-    """Return one sentence without a full stop."""
-    summary = rendered.summary
+    """Return one to four short sentences, the most important first, without the last full stop."""
     clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
+    summary, router = rendered.summary, router_clause(rendered)
+    if router is not None and _is_traded(rendered):
+        clauses = [router, *clauses][:_MOST_CLAUSES]
     if not clauses:
-        clauses = [_untroubled(rendered)]
-        named = [_LIQUIDITY] if _LIQUIDITY in _unknown(rendered) else []
-        clauses += [CHECK_WORDS[key].unknown for key in named]
-        if summary.unknown_flag_count > len(named):
-            clauses.append(_unanswered(rendered))
-    elif summary.verdict == "safe" and not _waits(rendered):
-        clauses.append("nothing else tested stands against it")
+        clauses = _untroubled(rendered)
+    elif summary.verdict == "safe":
+        clauses.append("no other problems found")
     elif summary.verdict != "danger":
         clauses = _with_context(rendered, clauses)
     if not rendered.report.token.is_settled:
-        clauses.append("the analysis is still under way")
-    sentence = "; ".join(clauses)
-    return sentence if sentence.startswith("0x") else sentence[:1].upper() + sentence[1:]
+        clauses.append("the analysis is still running")
+    return ". ".join(map(capital, clauses))
 
 
 def refusal_headline(error: str) -> str:
@@ -108,6 +105,8 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
         if key not in found or key in implied:
             continue
         implied.update(_IMPLIED.get(key, ()))
+        if key == _SET_TAX and hook_fee_clause(rendered) is not None:
+            implied.add("elevated_tax")
         if key == "elevated_tax" and taxes and _SET_TAX not in implied and _is_tax_set(rendered):
             implied.add(_SET_TAX)
             yield f"{taxes}, and {wrong_clause(_SET_TAX, rendered)}"
@@ -132,18 +131,30 @@ def _is_creators(rendered: RenderedReport) -> bool:
 
 
 def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
-    """Add the context of a warning: that trades pass or were not tested, or an open danger."""
-    summary = rendered.summary
-    is_traded = summary.can_buy is True and summary.can_sell is True
-    if is_traded and "taxed" not in clauses[0]:
-        clauses = [f"you can buy and sell it, but {clauses[0]}", *clauses[1:]]
-    open_checks = _unknown(rendered)
-    unknown = next((key for key in (*_DANGERS, _LIQUIDITY) if key in open_checks), None)
+    """Add the context of a warning: that trades work or were not tested, or an open danger."""
+    summary, first = rendered.summary, clauses[0]
     if summary.can_buy is None and summary.can_sell is None:
-        why = "" if summary.has_enough_liquidity is False else _why_untested(rendered)
-        untested = f"no trade was tested{why}"
-        return [*clauses[:1], _PENDING if _is_pending(rendered) else untested]
-    return [*clauses, CHECK_WORDS[unknown].unknown] if unknown else clauses
+        if _is_pending(rendered):
+            return [first, _PENDING]
+        if summary.has_enough_liquidity is False:
+            return [f"{first}, so no trades were tested"]
+        if _is_on_curve(rendered):
+            return [f"{_untested(rendered)}; {first}"]
+        return [first, _untested(rendered)]
+    if _is_traded(rendered) and not first.startswith("you "):
+        clauses = [f"you can buy and sell it, but {first}", *clauses[1:]]
+    unknown = _open_danger(rendered)
+    return [*clauses, f"it is unknown {CHECK_WORDS[unknown].unknown}"] if unknown else clauses
+
+
+def _is_traded(rendered: RenderedReport) -> bool:
+    return rendered.summary.can_buy is True and rendered.summary.can_sell is True
+
+
+def _open_danger(rendered: RenderedReport) -> str | None:
+    """Return the worst check without an answer that a safe token needs. None: there is none."""
+    unknown = _unknown(rendered)
+    return next((key for key in (*_DANGERS, _LIQUIDITY) if key in unknown), None)
 
 
 def _unknown(rendered: RenderedReport) -> frozenset[str]:
@@ -158,32 +169,50 @@ def _unknown(rendered: RenderedReport) -> frozenset[str]:
     )
 
 
-def _untroubled(rendered: RenderedReport) -> str:
-    """Build the sentence for a token without findings, with what was left out."""
-    if rendered.summary.can_buy is None and rendered.summary.can_sell is None:
-        if _is_pending(rendered):
-            return f"{_PENDING}; {_STANDING} so far"
-        return f"no trade was tested{_why_untested(rendered)}; otherwise {_STANDING}"
+def _untroubled(rendered: RenderedReport) -> list[str]:
+    """Return the sentences for a token without findings, with what was left out."""
+    summary, unknown = rendered.summary, _open_danger(rendered)
+    if summary.can_buy is None and summary.can_sell is None:
+        why = _PENDING if _is_pending(rendered) else _untested(rendered)
+        return [why, _passed(rendered)]
+    if summary.verdict != "safe" and unknown is not None:
+        more = summary.unknown_flag_count - 1
+        first = "you can buy and sell it" if _is_traded(rendered) else _passed(rendered)
+        found = [f"{first}, but it is unknown {CHECK_WORDS[unknown].unknown}"]
+        if _is_traded(rendered) and more > 0:
+            checks = "check" if more == 1 else "checks"
+            found.append(f"{spelled(more)} more {checks} could not be answered")
+        return found
     date = far_date(rendered)
-    if date is not None:
-        return f"{_STANDING} before {date}, a date in its code"
-    return _STANDING
+    return [_passed(rendered), *([f"its code names a date, {date}"] if date else [])]
+
+
+def _passed(rendered: RenderedReport) -> str:
+    """Return how many checks found no problem, and how many have no answer."""
+    count, total = rendered.summary.unknown_flag_count, rendered.summary.total_flag_count
+    if not count:
+        return f"no problems found in {total} checks"
+    answered = f"no problems found in {total - count} of {total} checks"
+    return f"{answered}; {spelled(count)} could not be answered"
 
 
 def _is_pending(rendered: RenderedReport) -> bool:
     return any("pending" in (pool.buy_success, pool.sell_success) for pool in rendered.native.dex)
 
 
-def _why_untested(rendered: RenderedReport) -> str:
+def _is_on_curve(rendered: RenderedReport) -> bool:
+    pools = rendered.report.pools
+    return bool(pools) and all(pool.is_launchpad for pool in pools or ())
+
+
+def _untested(rendered: RenderedReport) -> str:
+    """Return that no trade was tested, with the reason where it is known."""
     pools = rendered.report.pools
     if not pools:
-        return ", as it has no pool" if pools == () else ""
-    if all(pool.is_launchpad for pool in pools):
-        return f", as it still trades on the curve of {pools[0].dex}"
-    return f" ({pools[0].error_message})" if pools[0].error_message else ""
-
-
-def _unanswered(rendered: RenderedReport) -> str:
-    count, total = rendered.summary.unknown_flag_count, rendered.summary.total_flag_count
-    verb = "has" if count == 1 else "have"
-    return f"{count} of {total} checks {verb} no answer"
+        return (
+            "it has no pool, so no trades were tested" if pools == () else "no trades were tested"
+        )
+    if _is_on_curve(rendered):
+        return "still on its bonding curve, so no trades were tested"
+    why = f" ({pools[0].error_message})" if pools[0].error_message else ""
+    return f"no trades were tested{why}"

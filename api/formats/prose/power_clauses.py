@@ -1,4 +1,4 @@
-"""Clauses on powers that name their holder: "a 3 of 5 multisig can create new tokens". Pure.
+"""Clauses on powers that name their holder: "a 3 of 5 multisig can create tokens". Pure.
 
 None wherever the report does not name who holds a power; the words of the check then stand.
 """
@@ -12,27 +12,27 @@ from api.formats.summary.power_checks import POWER_FIELDS, hurtful_powers
 from core.evm.primitives import Address
 from core.report.powers import HolderKind, Power, PowerKind
 
-_ACTS: Final[dict[PowerKind, str]] = {
+ACTS: Final[dict[PowerKind, str]] = {
     "replace": "replace its code",
-    "take": "take tokens of others",
-    "mint": "create new tokens",
-    "stop": "stop transfers for everybody",
+    "take": "take other people's tokens",
+    "mint": "create tokens",
+    "stop": "pause all transfers",
     "block": "block single addresses from trading",
     "cap": "limit the size of transfers or holdings",
     "tax": "change the tax",
-    "condition": "change the conditions of trades",
-    "disguise": "change what balances and transfers return",
-    "burn": "destroy tokens of others",
+    "condition": "change the rules of trades",
+    "disguise": "fake balances and the success of transfers",
+    "burn": "destroy other people's tokens",
     "withdraw": "withdraw liquidity",
 }
 """Acts of a holder, the worst first."""
 
-_WORST_FIRST: Final = tuple(_ACTS)
+_WORST_FIRST: Final = tuple(ACTS)
 
 _STANDING: Final = frozenset({"trading_cooldown", "timebomb"})
 """Checks on rules of the code, which stand also where nobody can change them any more."""
 
-_UNREACHED: Final = "it reaches neither trades nor holdings"
+_UNREACHED: Final = "it touches neither trades nor holdings"
 
 
 def power_holder(rendered: RenderedReport, check: str) -> str | None:
@@ -56,7 +56,7 @@ def power_clause(rendered: RenderedReport, check: str) -> str | None:
     owner = rendered.report.token.owner_address
     if not found or holder is None or (owner and any(power.holder == owner for power in found)):
         return None
-    return f"{holder} can {_ACTS[found[0].what]}{_limit(found)}"
+    return f"{holder} can {ACTS[found[0].what]}{_limit(found)}"
 
 
 def idle_clause(rendered: RenderedReport, check: str) -> str | None:
@@ -74,8 +74,8 @@ def idle_clause(rendered: RenderedReport, check: str) -> str | None:
 
 def _idle(power: Power, owner: Address | None) -> str | None:
     """Return a harmless power in words. None: the words of its check cover it."""
-    act = _ACTS[power.what]
-    holder = _holder(power, owner) or "somebody"
+    act = ACTS[power.what]
+    holder = _holder(power, owner) or "someone"
     if power.holder_kind == "nobody":
         return f"nobody can {act} any more"
     if power.bound == "unreachable":
@@ -127,7 +127,7 @@ def _holder(power: Power, owner: Address | None) -> str | None:
 _NAMELESS: Final[dict[HolderKind, str]] = {
     "timelock": "a timelock",
     "list": "every account on a list",
-    "anybody": "anybody",
+    "anybody": "anyone",
 }
 _NAMED: Final[dict[HolderKind, str]] = {"wallet": "one wallet", "contract": "a contract"}
 
@@ -135,7 +135,7 @@ _NAMED: Final[dict[HolderKind, str]] = {"wallet": "one wallet", "contract": "a c
 def _several(powers: Sequence[Power]) -> str:
     kinds = {power.holder_kind for power in powers}
     if "anybody" in kinds:
-        return "anybody"
+        return "anyone"
     words = {"wallet": "wallets", "multisig": "multisigs", "contract": "contracts"}
     noun = words.get(next(iter(kinds)), "accounts") if len(kinds) == 1 else "accounts"
     count = len({power.holder for power in powers})

@@ -129,6 +129,57 @@ class CurveSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the way, 0 to 1. None: not known."""
 
 
+class WithdrawerSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A holder of liquidity, as the evidence of `liquidity_risk` has it."""
+
+    address: Address | None
+    """None: anybody."""
+    kind: str | None
+    share_pct: float
+    """Percent of the liquidity of all pools."""
+    can_withdraw: bool | None
+    """False: locked. None: not known."""
+    unlocks_at_s: int | None = None
+    """Unix seconds. None: there is no lock."""
+
+
+class SharesSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of one pool's liquidity, 0 to 1."""
+
+    burnt_share: float
+    locked_share: float
+    withdrawable_share: float
+
+
+class PoolSharesSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool."""
+
+    shares: SharesSeen | None
+    """None: not read."""
+
+
+class LiquiditySeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Holders of a token's liquidity, those that can withdraw first."""
+
+    risk: str
+    holders: tuple[WithdrawerSeen, ...] = ()
+    pools: tuple[PoolSharesSeen, ...] = ()
+    """Deepest first."""
+
+
+class HookSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The hook of one traded pool: a program that the pool runs at every trade."""
+
+    pool: str
+    hook: Address
+    takes_part: bool
+    """True if it may take a part of a trade."""
+    fee_pct: float | None
+    """Fee of the pool in percent, where the hook sets it. None: it does not, or not known."""
+    only_router: Address | None
+    """The only router that it lets trade. None: no such rule was found."""
+
+
 _Outcome = TypeVar("_Outcome")
 
 
@@ -159,6 +210,14 @@ class Proofs:
     def storage(self) -> StorageSeen:
         """Return the storage that was read; empty where it was not."""
         return self.body("storage", StorageSeen) or StorageSeen()
+
+    def liquidity(self) -> LiquiditySeen | None:
+        """Return the holders of the liquidity. None: they were not examined."""
+        return self.body("liquidity_risk", LiquiditySeen)
+
+    def hooks(self) -> tuple[HookSeen, ...]:
+        """Return the hooks of the traded pools."""
+        return self.body("pool_hooks", tuple[HookSeen, ...]) or ()
 
     def simulated(self, key: str) -> Iterator[SimulatedProof]:
         """Yield the simulations of a check; a check of several has rows `key`, `key#1`, ..."""

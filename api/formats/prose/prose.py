@@ -52,6 +52,14 @@ def listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def spelled(count: int) -> str:
+    """Return a number below ten as a word, others in digits."""
+    return _NUMBERS[count] if 0 <= count < len(_NUMBERS) else str(count)
+
+
 def short_word(word: Hash32) -> str:
     """Return a slot or a storage value without zeros in front, and without its middle if long."""
     digits = word.removeprefix("0x").lstrip("0") or "0"

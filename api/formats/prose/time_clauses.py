@@ -10,9 +10,9 @@ from core.report.report import ClockLimitRow
 def later_refusal_clause(rendered: RenderedReport) -> str | None:
     for moment in _moments(rendered):
         if moment.sale.is_refused and moment.when != "next block":
-            base = f"sales that pass today are refused {_after(moment.when)}"
+            base = f"you can sell it right away, but not {_after(moment.when)}"
             deadline = next((limit for limit in deadlines_ahead(rendered)), None)
-            return f"{base}, by a deadline on {deadline}" if deadline else base
+            return f"{base}: its code has a deadline on {deadline}" if deadline else base
     return None
 
 
@@ -20,7 +20,7 @@ def later_tax_clause(rendered: RenderedReport) -> str | None:
     for moment in _moments(rendered):
         tax = moment.sale.tax
         if tax is not None and tax >= HEAVY_TAX_PCT and moment.when != "next block":
-            return f"sales are taxed {percent(tax)} {_after(moment.when)}"
+            return f"{_after(moment.when)}, sales are taxed {percent(tax)}"
     return None
 
 
@@ -36,6 +36,11 @@ def _after(when: str) -> str:
     return words.get(when, when.replace("+", "after "))
 
 
+def _later(when: str) -> str:
+    """Return a moment of the simulation in words: `+1 day` is "1 day later"."""
+    return f"{when.removeprefix('+')} later" if when.startswith("+") else f"in the {when}"
+
+
 def size_clause(rendered: RenderedReport) -> str | None:
     for key in rendered.proofs.keys_under("sell"):
         sold = rendered.proofs.outcome(key, SoldSeen)
@@ -43,9 +48,9 @@ def size_clause(rendered: RenderedReport) -> str | None:
             continue
         largest, smallest = sold.sizes[0].outcome, sold.sizes[-1].outcome
         if largest.is_refused and not smallest.is_refused:
-            return "who bought little can sell, who bought more cannot"
+            return "small buyers can sell it, larger ones can't"
         if smallest.is_refused and not largest.is_refused:
-            return "who bought much can sell, who bought little cannot"
+            return "large buyers can sell it, smaller ones can't"
     return None
 
 
@@ -54,7 +59,7 @@ def cooldown_clause(rendered: RenderedReport) -> str | None:
     passed = next((moment for moment in moments if moment.sale.reason is None), None)
     if rendered.summary.can_sell is not True or passed is None or not moments[0].sale.is_refused:
         return None
-    return f"a sale right after the buy is refused, one {_after(passed.when)} passes"
+    return f"you can't sell right after buying; a sale {_later(passed.when)} works"
 
 
 def deadline_clause(rendered: RenderedReport) -> str | None:

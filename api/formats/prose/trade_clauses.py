@@ -4,6 +4,7 @@ from typing import Final
 
 from analysis.scenarios.trade.transfer import MOVED_NOTHING
 from api.formats.native.shapes import figure
+from api.formats.prose.hook_clauses import takes_tax
 from api.formats.prose.proofs import TradeSeen
 from api.formats.prose.prose import listed, percent, quoted
 from api.formats.prose.rendered_report import RenderedReport
@@ -13,6 +14,15 @@ SHOWN_TAX_PCT: Final = 0.1
 
 HEAVY_TAX_PCT: Final = 50
 """Percent. A higher tax is called a loss."""
+
+_DECODED: Final = {
+    "IIA": "the pool gets less than it asks for",
+    "CurrencyNotSettled()": "the pool gets less than it asks for",
+    "K": "the pool gets less than it asks for",
+    "UniswapV2: K": "the pool gets less than it asks for",
+}
+"""Revert reasons of exchanges -> words. Sources: Uniswap v2-core and v3-core, UniswapV2Pair and
+UniswapV3Pool; v4-core, IPoolManager."""
 
 _FROM_OTHERS: Final = ("TRANSFER_FROM_FAILED", "TRANSFER_FAILED", "STF", "TF", "failed in 0x")
 """Revert reasons of routers and pools that only report another failure."""
@@ -29,44 +39,46 @@ def trade_refusal(rendered: RenderedReport) -> str | None:
     lost = [word for word, can in (("buy", can_buy), ("sell", can_sell)) if can is False]
     if rendered.report.token.transfer_success is False:
         lost.append("transfer")
-    why = _refusal_reason(rendered)
+    reason = refusal_reason(rendered)
+    why = f": {reason}" if reason else ""
     if can_buy is False:
-        return f"you {_neither(lost)} it{why}"
+        return f"you can't {_either(lost)} it{why}"
     if is_owner_alone(rendered) and len(lost) == 1:
-        return "you can buy it; only the owner can sell"
-    if _is_by_hook(rendered):
-        return "you can buy it, but the hook of its pool refuses every sale"
-    clause = f"you can buy it, but you {_neither(lost)} it{why}"
-    return f"{clause}; its owner can" if _owner_sells(rendered) else clause
+        return "you can buy it, but only the owner can sell it"
+    if is_by_hook(rendered):
+        return "you can buy it, but a program of its pool (a hook) blocks every sale"
+    clause = f"you can buy it, but you can't {_either(lost)} it{why}"
+    return f"{clause}. Its owner can sell it" if owner_sells(rendered) else clause
 
 
-def _neither(acts: list[str]) -> str:
-    if len(acts) == 1:
-        return f"cannot {acts[0]}"
-    return f"can neither {', '.join(acts[:-1])} nor {acts[-1]}"
+def _either(acts: list[str]) -> str:
+    return acts[0] if len(acts) == 1 else f"{', '.join(acts[:-1])} or {acts[-1]}"
 
 
-def _refusal_reason(rendered: RenderedReport) -> str:
-    """Return the token's own reason; empty if only a router reports the failure."""
+def refusal_reason(rendered: RenderedReport) -> str | None:
+    """Return why trades or transfers fail, in words. None: only a router reports the failure."""
     if rendered.report.token.transfer_success is False:
         sent = rendered.proofs.outcome("transfer", TradeSeen)
         if sent is not None and sent.reason == MOVED_NOTHING:
-            return ": a transfer succeeds and moves nothing"
+            return "transfers report success and move nothing"
         if sent is not None and sent.reason:
-            return f": transfers revert with {quoted(sent.reason)}"
+            return f"the token answers {quoted(sent.reason)}"
     message = rendered.native.dex[0].error_message if rendered.native.dex else None
     reason = (message or "").rpartition("sell: ")[2].rpartition("buy: ")[2]
+    if reason in _DECODED:
+        return _DECODED[reason]
     if not reason or any(part in reason for part in _FROM_OTHERS):
-        return ""
-    return f": it reverts with {quoted(reason)}"
+        return None
+    return f"the trade fails with {quoted(reason)}"
 
 
-def _is_by_hook(rendered: RenderedReport) -> bool:
+def is_by_hook(rendered: RenderedReport) -> bool:
+    """True if the hook of the deepest pool refuses the trade."""
     message = rendered.native.dex[0].error_message if rendered.native.dex else None
     return any(call in (message or "") for call in _HOOK_CALLS)
 
 
-def _owner_sells(rendered: RenderedReport) -> bool:
+def owner_sells(rendered: RenderedReport) -> bool:
     """True if a simulated sale by the owner passed in some pool."""
     keys = rendered.proofs.keys_under("sell_by_owner")
     sales = [rendered.proofs.outcome(key, TradeSeen) for key in keys]
@@ -79,7 +91,7 @@ def is_owner_alone(rendered: RenderedReport) -> bool:
 
     Then no list or switch can have decided it.
     """
-    if rendered.summary.can_sell is not False or not _owner_sells(rendered):
+    if rendered.summary.can_sell is not False or not owner_sells(rendered):
         return False
     guards = rendered.proofs.of_code("transfer_guarded_by_storage")
     owned = rendered.proofs.of_code("has_owner_functionality")
@@ -100,9 +112,9 @@ def tax_clause(rendered: RenderedReport) -> str | None:
     by_rate: dict[str, list[str]] = {}
     for act, rate in taxes.items():
         by_rate.setdefault(percent(rate), []).append(act)
-    first, *rest = [(listed(acts), rate) for rate, acts in by_rate.items()]
-    told_first = f"{first[0]} are taxed {first[1]}"
-    return ", ".join([told_first, *(f"{acts} {rate}" for acts, rate in rest)])
+    rates = listed([f"{rate} tax on {listed(acts)}" for rate, acts in by_rate.items()])
+    taker = ", to a program of its pool (a hook)" if takes_tax(rendered) else ""
+    return f"you pay {rates}{taker}"
 
 
 def _taxes(rendered: RenderedReport) -> dict[str, float]:
@@ -119,12 +131,19 @@ def _taxes(rendered: RenderedReport) -> dict[str, float]:
 def loss_clause(rendered: RenderedReport) -> str | None:
     taxes = _taxes(rendered)
     words = {
-        "buys": "a buyer loses {} of what was bought",
-        "sales": "a seller loses {} of the sale",
-        "transfers": "a transfer loses {} of the amount",
+        "buys": "buying gives you {} of what you pay for",
+        "sales": "selling pays you {} of its value",
+        "transfers": "a transfer delivers {} of the amount",
     }
-    heavy = [words[act].format(percent(t)) for act, t in taxes.items() if t >= HEAVY_TAX_PCT]
+    heavy = [words[act].format(_left(tax)) for act, tax in taxes.items() if tax >= HEAVY_TAX_PCT]
     return " and ".join(heavy) or None
+
+
+def _left(tax_pct: float) -> str:
+    """Return the part that a tax leaves."""
+    left = round(100 - tax_pct, 6)
+    shown = percent(max(0.0, left))
+    return "nothing" if left <= 0 else shown if shown.startswith("less") else f"only {shown}"
 
 
 def elevated_tax_clause(rendered: RenderedReport) -> str | None:

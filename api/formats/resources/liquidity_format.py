@@ -81,13 +81,12 @@ def liquidity_flags(
         ),
         _flag(
             "liquidity_unlocks_soon",
-            "A fifth of the liquidity or more becomes free within 30 days",
+            "A fifth of the liquidity or more unlocks within 30 days",
             _reaches(_unlocked_soon(found), unknown, UNLOCKED_SHARE),
         ),
         _flag(
             "sale_fails_after_withdrawal",
-            "Once the largest holder has withdrawn from the deepest pool, a sale there fails, or "
-            "brings less than half",
+            "After the largest withdrawal, a sale in the largest pool fails or pays under half",
             _takes_sale(found),
         ),
     ]

@@ -12,6 +12,7 @@ from api.formats.native.compat import either
 from api.formats.native.field_table import FIELDS, value_of
 from api.formats.native.native import holders_of
 from api.formats.native.shapes import NativeFeatures, figure, settled
+from api.formats.prose.check_words import CHECK_WORDS, capital
 from api.formats.shape_building import Shape
 from api.formats.summary.power_checks import severity_by_power
 from config.burn import BURN_ADDRESSES
@@ -37,7 +38,7 @@ class Flag(Shape, frozen=True, kw_only=True):
     key: str
     """Stable name of the check."""
     label: str
-    """A sentence fragment to show as it is."""
+    """The answer as a sentence fragment, to show as it is."""
     status: Status
     """Colour by this, never by `value`."""
     active: bool
@@ -50,7 +51,6 @@ class SummaryCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the check catalogue."""
 
     key: str
-    label: str
     severity: Severity
     """Status if the check finds something."""
     value: Callable[["CheckInput"], bool | None]
@@ -61,8 +61,22 @@ class SummaryCheck(msgspec.Struct, frozen=True, kw_only=True):
     """True if it is also a reason of the verdict, unless its status is info."""
     severity_of: Callable[["CheckInput"], Severity] | None = None
     """Status of this finding. None: `severity`, whatever was found."""
-    label_of: Callable[["CheckInput"], str] | None = None
-    """Label of this answer. None: `label`, whatever the answer."""
+    found_as: Callable[["CheckInput"], str | None] | None = None
+    """Words of this finding. None, or returns None: the check's own."""
+
+    @property
+    def label(self) -> str:
+        """Return the finding as a separate line."""
+        return CHECK_WORDS[self.key].label
+
+    def text_of(self, status: Status, inputs: "CheckInput") -> str:
+        """Return the answer as a separate line."""
+        words = CHECK_WORDS[self.key]
+        if status == "safe":
+            return capital(words.fine)
+        if status == "unknown":
+            return f"Unknown: {words.unknown}"
+        return (self.found_as(inputs) if self.found_as else None) or words.label
 
 
 class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,16 +93,16 @@ def resolve(check: SummaryCheck, inputs: CheckInput) -> Flag:
     """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
     value = check.value(inputs)
     status: Status = "unknown"
-    label = check.label_of(inputs) if check.label_of else check.label
+    note = ""
     if value is check.finding:
         severity = check.severity_of(inputs) if check.severity_of else check.severity
         status, note = severity_by_power(check.key, severity, inputs.report)
-        label = f"{label} ({note})" if note else label
     elif value is not None:
         status = "safe"
+    label = check.text_of(status, inputs)
     return Flag(
         key=check.key,
-        label=label,
+        label=f"{label} ({note})" if note else label,
         status=status,
         active=status in ACTIVE,
         value=value,
@@ -107,7 +121,6 @@ def _of_field(key: str, check: Check) -> SummaryCheck:
 
     return SummaryCheck(
         key=check.key or key,
-        label=check.label,
         severity=check.severity,
         value=read,
         finding=check.finding,
@@ -214,38 +227,30 @@ _LIQUIDITY_RISKS: Final[dict[str | None, bool]] = {
     "unknown_old": True,
     "held": False,
 }
-_LIQUIDITY_LABELS: Final[dict[str | None, str]] = {
-    "unknown": "Not known who can withdraw the liquidity, which is young or of unknown age",
-    "unknown_old": "Not known who can withdraw the liquidity, which is over thirty days old",
+_LIQUIDITY_FOUND: Final[dict[str | None, str]] = {
+    "unknown": "It is unknown who can withdraw the liquidity, which is young or of unknown age",
+    "unknown_old": "It is unknown who can withdraw the liquidity, which is over 30 days old",
 }
-_LIQUIDITY_LABEL: Final = (
-    "Half of the liquidity can leave at one holder's will, or is young and not locked"
-)
 
 DISGUISED_CODE = SummaryCheck(
     key="disguised_code",
-    label="Hidden balances or allowances from its creation",
     severity="danger",
     value=lambda inputs: inputs.report.scan.hidden_creation,
 )
 
 LIQUIDITY_CAN_LEAVE = SummaryCheck(
     key="liquidity_can_leave",
-    label=_LIQUIDITY_LABEL,
     severity="warning",
     value=lambda inputs: _LIQUIDITY_RISKS.get(inputs.report.scan.liquidity_risk),
     is_reason=True,
     severity_of=lambda inputs: (
         "info" if inputs.report.scan.liquidity_risk == "unknown_old" else "warning"
     ),
-    label_of=lambda inputs: _LIQUIDITY_LABELS.get(
-        inputs.report.scan.liquidity_risk, _LIQUIDITY_LABEL
-    ),
+    found_as=lambda inputs: _LIQUIDITY_FOUND.get(inputs.report.scan.liquidity_risk),
 )
 
 HIGH_TAX = SummaryCheck(
     key="high_tax",
-    label="Tax of 50% or more",
     severity="danger",
     value=_tax_from(HIGH_TAX_PCT),
 )
@@ -254,46 +259,39 @@ COMBINED: tuple[SummaryCheck, ...] = (
     HIGH_TAX,
     SummaryCheck(
         key="dominant_pool_unsellable",
-        label="Cannot be sold in its deepest pool",
         severity="danger",
         value=_dominant_pool_unsellable,
         is_reason=True,
     ),
     SummaryCheck(
         key="transfer_restrictions",
-        label="Transfers or holdings can be limited in size",
         severity="warning",
         value=lambda inputs: transfer_restrictions(inputs.report.static),
     ),
     SummaryCheck(
         key="elevated_tax",
-        label="Tax of 10% or more",
         severity="warning",
         value=_tax_from(ELEVATED_TAX_PCT),
     ),
     SummaryCheck(
         key="holder_concentration",
-        label="One holder has over 20% of the supply",
         severity="warning",
         value=_holder_concentration,
     ),
     SummaryCheck(
         key="creator_holds_supply",
-        label="Creator holds over 5% of the supply",
         severity="warning",
         value=_creator_holds_supply,
     ),
     DISGUISED_CODE,
     SummaryCheck(
         key="unproved_code",
-        label="Code is not proved to keep tokens with their holders",
         severity="warning",
         value=_unproved_code,
         is_reason=True,
     ),
     SummaryCheck(
         key="has_enough_liquidity",
-        label="Has a pool with enough liquidity to trade",
         severity="warning",
         value=lambda inputs: inputs.has_enough_liquidity,
         finding=False,
@@ -301,7 +299,6 @@ COMBINED: tuple[SummaryCheck, ...] = (
     LIQUIDITY_CAN_LEAVE,
     SummaryCheck(
         key="privileged_spenders",
-        label="Named addresses need no approval",
         severity="info",
         value=_privileged_spenders,
     ),

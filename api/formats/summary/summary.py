@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from api.formats.native.native import has_more_than
 from api.formats.native.shapes import NativeFeatures, Pool, figure, settled
+from api.formats.prose.check_words import CHECK_WORDS
 from api.formats.shape_building import Shape
 from api.formats.summary.flags import (
     CATALOGUE,
@@ -219,7 +220,7 @@ def refuse_summary(
         has_owner_simulation=has_owner_simulation,
         has_liquidity_check=has_liquidity_check,
     )
-    flags = tuple(_unanswered(check.key, check.label) for check in checks)
+    flags = tuple(_unanswered(check.key) for check in checks)
     return Summary(
         chain=chain,
         contract_address=address,
@@ -229,7 +230,7 @@ def refuse_summary(
         verdict_reasons=(),
         **_counts(Counter[Status](flag.status for flag in flags)),
         flags=flags,
-        highlights=tuple(_unanswered(check.key, check.label) for check in HIGHLIGHTS),
+        highlights=tuple(_unanswered(check.key) for check in HIGHLIGHTS),
         access_restrictions=None,
         transfer_restrictions=None,
         funds_can_be_drained=None,
@@ -244,7 +245,8 @@ def refuse_summary(
     )
 
 
-def _unanswered(key: str, label: str) -> Flag:
+def _unanswered(key: str) -> Flag:
+    label = f"Unknown: {CHECK_WORDS[key].unknown}"
     return Flag(key=key, label=label, status="unknown", active=False, value=None)
 
 

@@ -6,9 +6,10 @@ from typing import Final, Literal
 import msgspec
 
 from api.formats.native.null_reasons import unknowns
-from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.check_words import CHECK_WORDS, capital
 from api.formats.prose.finding_clauses import wrong_clause
 from api.formats.prose.headline import RANKED
+from api.formats.prose.hook_clauses import router_clause
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.summary.flags import Flag, Status
 from api.pages.views.proof_view import ProofShown, proofs_of
@@ -45,6 +46,8 @@ class FindingLine(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     text: str
     """A sentence without a full stop."""
+    checks: int = 1
+    """Checks that it stands for, as the summary counts them."""
     why: str | None
     """Reason why there is no answer, or basis of a good answer without a proof. None: neither is
     known."""
@@ -72,6 +75,7 @@ def view_findings(rendered: RenderedReport) -> FindingGroups:
     }
     for flag in sorted(rendered.summary.flags, key=lambda flag: _RANK.get(flag.key, len(_RANK))):
         by_group[_GROUPS[flag.status]].append(_line(flag, rendered, reasons))
+    by_group["known"] += _of_router(rendered)
     order = {"danger": 0, "warning": 1}
     by_group["wrong"].sort(key=lambda line: order[line.status])
     if rendered.summary.can_sell is not True:
@@ -79,6 +83,16 @@ def view_findings(rendered: RenderedReport) -> FindingGroups:
     return FindingGroups(
         **{group: tuple(_without_repeats(lines)) for group, lines in by_group.items()}
     )
+
+
+def _of_router(rendered: RenderedReport) -> Iterator[FindingLine]:
+    """Yield the line on the only router, which is no check."""
+    clause = router_clause(rendered)
+    if clause is not None:
+        why = "The hook of its pool reverts unless the trade comes from that router"
+        yield FindingLine(
+            key="only_router", status="notice", text=capital(clause), checks=0, why=why, proofs=()
+        )
 
 
 _OF_SALES: Final = frozenset(
@@ -101,9 +115,10 @@ def _with_sales_joined(lines: Sequence[FindingLine], rendered: RenderedReport) -
     line = FindingLine(
         key="later_sales",
         status="unknown",
-        text="It is not known what sales are taxed, now or later, after others have traded, in "
-        "other sizes and on other conditions",
-        why="No sale passes today" if is_refused else "No sale was simulated",
+        text="What sales are taxed, now and later, after others have traded, in other sizes and "
+        "under other conditions",
+        checks=len(joined),
+        why="No sale works today" if is_refused else "No sale was simulated",
         proofs=(),
     )
     return [line, *rest]
@@ -122,7 +137,7 @@ def _line(flag: Flag, rendered: RenderedReport, reasons: dict[str, str]) -> Find
     return FindingLine(
         key=flag.key,
         status=flag.status,
-        text=text if text.startswith("0x") else text[:1].upper() + text[1:],
+        text=capital(text),
         why=_why(flag, reasons, has_proof=bool(proofs)),
         proofs=proofs,
     )
@@ -131,7 +146,7 @@ def _line(flag: Flag, rendered: RenderedReport, reasons: dict[str, str]) -> Find
 def _why(flag: Flag, reasons: dict[str, str], *, has_proof: bool) -> str | None:
     if flag.status == "unknown":
         reason = reasons.get(flag.key) or reasons.get(_FIELDS.get(flag.key, flag.key))
-        return None if reason is None else f"No answer, as {reason.partition(': see `')[0]}"
+        return None if reason is None else capital(reason.partition(": see `")[0])
     if has_proof:
         return None
     is_followed = flag.status == "safe" and flag.key in _BY_CODE
@@ -176,22 +191,21 @@ _FIELDS: Final = {
 
 
 def _without_repeats(lines: Sequence[FindingLine]) -> Iterator[FindingLine]:
-    """Yield the lines whose check is not covered by another of the same group; their proofs go
-    there."""
+    """Yield the lines whose check is not covered by another of the same group; proofs and counts of
+    the others go there."""
     present = {line.key: line for line in lines}
-    texts: set[str] = set()
+    first_with: dict[str, str] = {}
     for line in lines:
-        teller = _ONLY_PARTS.get(line.key)
-        is_told = teller in present or line.text in texts
-        texts.add(line.text)
-        if is_told:
-            continue
-        more = [
-            proof
-            for key, into in _ONLY_PARTS.items()
-            if into == line.key and key in present
-            for proof in present[key].proofs
-        ]
-        known = {proof.title for proof in line.proofs}
-        extra = tuple(proof for proof in more if proof.title not in known)
-        yield msgspec.structs.replace(line, proofs=(*line.proofs, *extra))
+        first_with.setdefault(line.text, line.key)
+    merged: dict[str, list[FindingLine]] = {}
+    for line in lines:
+        key = line.key
+        while _ONLY_PARTS.get(key) in present:
+            key = _ONLY_PARTS[key]
+        merged.setdefault(first_with[present[key].text], []).append(line)
+    for line in lines:
+        parts = merged.get(line.key)
+        if parts is not None:
+            found = {proof.title: proof for part in (line, *parts) for proof in part.proofs}
+            checks = sum(part.checks for part in parts)
+            yield msgspec.structs.replace(line, proofs=tuple(found.values()), checks=checks)

@@ -27,7 +27,7 @@ def liquidity_parts(pool: LiquidityPool) -> tuple[LiquidityPart, ...]:
         ("burn", "burnt", pool.burnt_share),
         ("lock", "locked", pool.locked_share),
         ("owner", "can be withdrawn now", pool.withdrawable_share),
-        ("contract", "held by contracts, not known to be locked", pool.unknown_share),
+        ("contract", "held by contracts that may allow it", pool.unknown_share),
         ("others", f"not accounted for: {pool.gap}", pool.unaccounted_share),
     )
     parts, start = [], 0.0

@@ -1,5 +1,6 @@
 """Pools of a token as rows, and the charts of their reserves and of losses in trades."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -16,6 +17,7 @@ MOST_ROWS: Final = 20
 """Pools shown, the deepest ones."""
 
 _BARS: Final = 8
+_BY_POOL: Final = "Liquidity by pool"
 
 Tone = Literal["fine", "warning", "danger", "unknown"]
 
@@ -76,14 +78,15 @@ def _line(pool: Pool, row: PoolResultRow, chain: Chain) -> PoolLine:
         kind=pool.liquidity_type,
         address=pool.pair,
         pool_id=pool.pool_id,
-        quote=_symbol(row.quote, chain),
+        quote=quote_symbol(row.quote, chain),
         liquidity="unknown" if pool.liquidity is None else usd(pool.liquidity),
         buy=_side(row.buy, pool.buy_tax),
         sell=_side(row.sell, pool.sell_tax),
     )
 
 
-def _symbol(quote: Address, chain: Chain) -> str:
+def quote_symbol(quote: Address, chain: Chain) -> str:
+    """Return the symbol of a pool's other side, or its address."""
     if quote == ZERO_ADDRESS:
         return chain.native_symbol
     symbols = {anchor.address: anchor.symbol for anchor in chain.anchors}
@@ -93,15 +96,15 @@ def _symbol(quote: Address, chain: Chain) -> str:
 def _side(outcome: str | None, tax: float | Literal["pending"] | None) -> Side:
     match outcome:
         case "passed" if isinstance(tax, float | int):
-            text = f"passes, {percent(tax)} tax" if tax else "passes, no tax"
+            text = f"works, {percent(tax)} tax" if tax else "works, no tax"
             return Side(tone=_tone(tax), text=text)
         case "passed":
-            return Side(tone="warning", text="passes, tax not known")
+            return Side(tone="warning", text="works, tax unknown")
         case "refused":
-            return Side(tone="danger", text="is refused")
+            return Side(tone="danger", text="fails")
         case "pending":
-            return Side(tone="unknown", text="is being simulated")
-    return Side(tone="unknown", text="was not tested")
+            return Side(tone="unknown", text="being tested")
+    return Side(tone="unknown", text="not tested")
 
 
 def _tone(tax: float) -> Tone:
@@ -121,7 +124,42 @@ def view_charts(rendered: RenderedReport, chain: Chain) -> tuple[Chart, ...]:
         _by_size(rendered, chain),
         _by_time(rendered),
     )
-    return tuple(chart for chart in made if chart is not None)
+    return tuple(chart for chart in made if chart is not None and _says_more(chart))
+
+
+def _says_more(chart: Chart) -> bool:
+    """True if the bars differ, or the only one is no pool, which the table has."""
+    if len(chart.bars) == 1:
+        return chart.title != _BY_POOL
+    return len({(bar.text, bar.tone) for bar in chart.bars}) > 1
+
+
+def plain_sales(rendered: RenderedReport) -> tuple[str, ...]:
+    """Return what charts without a difference would show, one sentence each."""
+    found = []
+    for key in rendered.proofs.keys_under("sell")[:1]:
+        sold = rendered.proofs.outcome(key, SoldSeen)
+        found += _same(
+            [size.outcome for size in sold.sizes] if sold else [], "at every tested size"
+        )
+    for key in rendered.proofs.keys_under("sell_later")[:1]:
+        later = rendered.proofs.outcome(key, LaterSeen)
+        moments = [moment.sale for moment in later.moments] if later else []
+        found += _same(moments, "at every tested time up to 30 days after buying")
+    return tuple(found)
+
+
+def _same(sales: Sequence[TradeSeen], where: str) -> list[str]:
+    """Return the one sentence on sales that all came out alike; nothing where they differ."""
+    outcomes = {(sale.is_refused, sale.tax) for sale in sales}
+    if len(sales) < 2 or len(outcomes) != 1:  # noqa: PLR2004 - two to compare
+        return []
+    ((is_refused, tax),) = outcomes
+    if is_refused:
+        return [f"Sells fail {where}"]
+    if tax is None:
+        return []
+    return [f"Sells work {where}, {f'with {percent(tax)} tax' if tax else 'without tax'}"]
 
 
 def _of_curve(rendered: RenderedReport, chain: Chain) -> Chart | None:
@@ -130,15 +168,15 @@ def _of_curve(rendered: RenderedReport, chain: Chain) -> Chart | None:
     if curve is None or curve.progress is None:
         return None
     label, target = "of the tokens that it sells before there is a pool", curve.quote_target_raw
-    decimals = _decimals(chain).get(curve.quote)
+    decimals = decimals_by_quote(chain).get(curve.quote)
     if target is not None and decimals is not None:
         paid = f"{curve.quote_paid_raw / 10**decimals:.4g}"
-        label = f"{paid} of {target / 10**decimals:.4g} {_symbol(curve.quote, chain)} paid in"
+        label = f"{paid} of {target / 10**decimals:.4g} {quote_symbol(curve.quote, chain)} paid in"
     elif target is not None:
         label = "of what is to be paid in before there is a pool"
     text = percent(100 * curve.progress)
     bar = Bar(label=label, text=text, share=curve.progress, tone="fine")
-    return Chart(title="Progress of the launch curve", bars=(bar,))
+    return Chart(title="Progress of the bonding curve", bars=(bar,))
 
 
 def _by_pool(rendered: RenderedReport, chain: Chain) -> Chart | None:
@@ -149,14 +187,14 @@ def _by_pool(rendered: RenderedReport, chain: Chain) -> Chart | None:
     most = valued[0].liquidity_usd
     bars = tuple(
         Bar(
-            label=f"{row.dex}, {_symbol(row.quote, chain)}",
+            label=f"{row.dex}, {quote_symbol(row.quote, chain)}",
             text=usd(row.liquidity_usd),
             share=row.liquidity_usd / most,
             tone="fine",
         )
         for row in valued
     )
-    return Chart(title="Money in the pools", bars=bars)
+    return Chart(title=_BY_POOL, bars=bars)
 
 
 def _by_size(rendered: RenderedReport, chain: Chain) -> Chart | None:
@@ -170,7 +208,7 @@ def _by_size(rendered: RenderedReport, chain: Chain) -> Chart | None:
             _outcome_bar(_size_words(at, size.amount_in, row, chain), size.outcome)
             for at, size in enumerate(sold.sizes, 1)
         ]
-        return Chart(title="Lost in a sale, by size", bars=tuple(bars))
+        return Chart(title="Loss when selling, by size", bars=tuple(bars))
     return None
 
 
@@ -182,13 +220,14 @@ def _row_of(rendered: RenderedReport, key: str) -> PoolResultRow | None:
 def _size_words(at: int, raw: int, row: PoolResultRow | None, chain: Chain) -> str:
     """Return the size of a purchase in words where the quote token is an anchor; else its rank, the
     largest first."""
-    decimals = _decimals(chain)
+    decimals = decimals_by_quote(chain)
     if row is None or row.quote not in decimals:
         return f"purchase {at}, largest first"
-    return f"bought for {raw / 10 ** decimals[row.quote]:.3g} {_symbol(row.quote, chain)}"
+    return f"bought for {raw / 10 ** decimals[row.quote]:.3g} {quote_symbol(row.quote, chain)}"
 
 
-def _decimals(chain: Chain) -> dict[Address, int]:
+def decimals_by_quote(chain: Chain) -> dict[Address, int]:
+    """Return the decimals of the coins that pools are quoted in."""
     return {anchor.address: anchor.decimals for anchor in chain.anchors} | {ZERO_ADDRESS: 18}
 
 
@@ -197,7 +236,7 @@ def _by_time(rendered: RenderedReport) -> Chart | None:
         later = rendered.proofs.outcome(key, LaterSeen)
         if later is not None and later.moments:
             bars = tuple(_outcome_bar(_moment(each.when), each.sale) for each in later.moments)
-            return Chart(title="Lost in a sale, by time after the purchase", bars=bars)
+            return Chart(title="Loss when selling, by time after buying", bars=bars)
     return None
 
 
@@ -207,7 +246,7 @@ def _moment(when: str) -> str:
 
 def _outcome_bar(label: str, sale: TradeSeen) -> Bar:
     if sale.is_refused:
-        return Bar(label=label, text="refused", share=1.0, tone="danger")
+        return Bar(label=label, text="fails", share=1.0, tone="danger")
     if sale.tax is None:
-        return Bar(label=label, text="not known", share=0.0, tone="unknown")
+        return Bar(label=label, text="unknown", share=0.0, tone="unknown")
     return Bar(label=label, text=percent(sale.tax), share=sale.tax / 100, tone=_tone(sale.tax))

@@ -4,41 +4,30 @@ from typing import Final
 
 import msgspec
 
+from api.formats.prose.check_words import capital
+from api.formats.prose.power_clauses import ACTS
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.summary.power_checks import PowerShown
-from core.report.powers import Bound, HolderKind, PowerKind
+from core.report.powers import Bound, HolderKind
 
 _MOST_SHOWN: Final = 50
 
-_ACTS: Final[dict[PowerKind, str]] = {
-    "stop": "Stop everybody's trades",
-    "block": "Block single addresses",
-    "cap": "Limit the size of transfers or holdings",
-    "tax": "Change the tax",
-    "mint": "Create new tokens",
-    "burn": "Destroy tokens",
-    "take": "Take tokens of others",
-    "condition": "Change the conditions of trades",
-    "disguise": "Change what balances and transfers return",
-    "replace": "Replace the code",
-    "withdraw": "Withdraw liquidity",
-}
 _HOLDERS: Final[dict[HolderKind, str]] = {
-    "nobody": "nobody, not any more",
+    "nobody": "nobody any more",
     "holders": "holders, each over their own",
-    "trades": "nobody; trades change it, as simulated",
+    "trades": "nobody: only trades change it",
     "multisig": "a multisig",
     "timelock": "a timelock",
     "contract": "a contract",
     "wallet": "one wallet",
     "list": "every account on a list",
-    "anybody": "anybody",
-    "unknown": "not known",
+    "anybody": "anyone",
+    "unknown": "unknown",
 }
 _BOUNDS: Final[dict[Bound, str]] = {
     "none": "",
     "low": "kept small by the code",
-    "unreachable": "touches neither trades nor holdings",
+    "unreachable": "no effect on trades or holdings",
     "tight": "in force, and hurts as it stands",
 }
 
@@ -87,7 +76,7 @@ def view_powers(rendered: RenderedReport) -> PowerTable | None:
 def _line(power: PowerShown) -> PowerLine:
     is_named = power.holder_kind == "unknown" and power.holder is not None
     return PowerLine(
-        what=_ACTS[power.what],
+        what=capital(ACTS[power.what]),
         holder="an account" if is_named else _HOLDERS[power.holder_kind],
         address=power.holder,
         bound=power.detail or _BOUNDS[power.bound],

@@ -11,12 +11,15 @@ from api.formats.native.native import holders_of
 from api.formats.prose.prose import day, percent, usd
 from api.formats.prose.rendered_report import RenderedReport, render_for_people
 from api.formats.prose.time_clauses import far_dates
+from api.formats.summary.summary import Summary
 from api.formats.times import duration_words, iso_utc
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.views.finding_view import FindingGroups, view_findings
 from api.pages.views.head_view import TokenHead, head_of
-from api.pages.views.pool_view import Chart, PoolLine, view_charts, view_pools
+from api.pages.views.market_view import MarketChart, TokenMarket, chart_of
+from api.pages.views.pool_view import Chart, PoolLine, plain_sales, view_charts, view_pools
 from api.pages.views.power_view import PowerTable, view_powers
+from api.pages.views.tile_view import Tile, view_tiles
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, checksum
 from core.report.report import Report
@@ -76,7 +79,7 @@ HolderKind = Literal[
 
 _WORDS: Final[dict[HolderKind, str]] = {
     "pool": "pool",
-    "curve": "launch curve",
+    "curve": "bonding curve",
     "burn": "burned",
     "lock": "lock",
     "token": "the token's own contract",
@@ -168,9 +171,6 @@ def _of_roles(report: Report) -> dict[Address, HolderKind]:
     return roles
 
 
-_SCORES: Final = ("danger", "warning", "unknown", "fine")
-
-
 class TokenFact(msgspec.Struct, frozen=True, kw_only=True):
     """One fact next to the findings."""
 
@@ -192,6 +192,7 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     """Everything on the page of one token."""
 
     head: TokenHead
+    tiles: tuple[Tile, ...]
     counts: tuple[CheckCount, ...]
     findings: FindingGroups
     powers: PowerTable | None
@@ -208,19 +209,35 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     """ISO 8601, UTC."""
     age_s: float
     """Age of the report when the page is built."""
+    now_s: float
+    """Time when the page is built, Unix seconds."""
+    created_at: int | None
+    """First time that the token was seen, Unix seconds. None: unknown."""
+    holder_count: int | None
+    """Accounts with a balance. None: unknown."""
+    liquidity_usd: float | None
+    """In all pools. None: unknown."""
+    sales: tuple[str, ...]
+    """Sentences on simulated sales whose charts would be flat."""
+    market: MarketChart | None
+    """Price and volume. None: no trades are stored."""
     is_pending: bool
     """True while a part of the analysis is still running."""
 
 
-def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
-    """Build the page of a token from one snapshot, so that all its parts agree."""
+def view_token(
+    snapshot: TokenSnapshot, *, now_s: float, market: TokenMarket | None = None
+) -> TokenView:
+    """Build the page of a token from one snapshot, so that all its parts agree. `market`: what the
+    index has of its trades and holders."""
     rendered = render_for_people(snapshot)
     token = rendered.report.token
     findings = view_findings(rendered)
     pools = view_pools(rendered, snapshot.chain)
     return TokenView(
         head=head_of(rendered, snapshot.chain),
-        counts=tuple(_counts(findings)),
+        tiles=view_tiles(rendered),
+        counts=tuple(_counts(rendered.summary)),
         findings=findings,
         powers=view_powers(rendered),
         facts=tuple(_facts(rendered, snapshot)),
@@ -232,18 +249,31 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
         block_number=token.block_number,
         scanned_at=iso_utc(token.scanned_at_s),
         age_s=snapshot.age_s(now_s),
+        now_s=now_s,
+        created_at=rendered.report.track_record.first_seen_s
+        if rendered.report.track_record
+        else None,
+        holder_count=market.holder_count if market else None,
+        liquidity_usd=rendered.summary.total_liquidity_usd,
+        sales=plain_sales(rendered),
+        market=chart_of(market, rendered, snapshot.chain) if market else None,
         is_pending=not snapshot.is_final,
     )
 
 
-def _counts(findings: FindingGroups) -> Iterator[CheckCount]:
-    dangers = sum(line.status == "danger" for line in findings.wrong)
-    numbers = (dangers, len(findings.wrong) - dangers, len(findings.unknown), len(findings.fine))
-    words = ("dangers", "warnings", "without an answer", "fine")
-    for tone, number, word in zip(_SCORES, numbers, words, strict=True):
+def _counts(summary: Summary) -> Iterator[CheckCount]:
+    """Yield the counts of the summary: problems, unknown ones, and what passed of all."""
+    numbers = {
+        "danger": summary.danger_flag_count,
+        "warning": summary.warning_flag_count,
+        "unknown": summary.unknown_flag_count,
+    }
+    passed, total = summary.passed_flag_count, summary.total_flag_count
+    yield CheckCount(tone="fine", number=passed, words=f"of {total} checks passed")
+    for tone, number in numbers.items():
         if number:
-            singular = word.removesuffix("s") if number == 1 else word
-            yield CheckCount(tone=tone, number=number, words=singular)
+            plural = "s" if number > 1 and tone != "unknown" else ""
+            yield CheckCount(tone=tone, number=number, words=f"{tone}{plural}")
 
 
 def _facts(rendered: RenderedReport, snapshot: TokenSnapshot) -> Iterator[TokenFact]:
@@ -265,11 +295,11 @@ def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
     deepest = max(priced, key=lambda pool: pool.liquidity_usd, default=None)
     token = rendered.report.token
     if deepest is not None and deepest.token_usd is not None:
-        yield TokenFact(label="Price", text=f"{_price(deepest.token_usd)} in its deepest pool")
+        yield TokenFact(label="Price", text=f"{_price(deepest.token_usd)} in its largest pool")
         circulating = whole_tokens(token.supply_raw - token.burned_raw, decimals=token.decimals)
-        yield TokenFact(label="Worth of all tokens", text=usd(deepest.token_usd * circulating))
+        yield TokenFact(label="Market cap", text=usd(deepest.token_usd * circulating))
     total = rendered.summary.total_liquidity_usd
-    yield TokenFact(label="Money in pools", text="not known" if total is None else usd(total))
+    yield TokenFact(label="Liquidity", text="unknown" if total is None else usd(total))
 
 
 def _quoted_prices(price: TokenPrice) -> Iterator[TokenFact]:
@@ -310,11 +340,11 @@ def _people(rendered: RenderedReport) -> Iterator[TokenFact]:
     if native.owner_address is not None and not native.ownership_renounced:
         yield TokenFact(label="Owner", text="", address=native.owner_address)
     else:
-        words = {True: "none, or renounced", False: "in the code, not by a getter"}
+        words = {True: "none, or gave up control", False: "in the code only"}
         renounced = native.ownership_renounced
-        yield TokenFact(label="Owner", text="not known" if renounced is None else words[renounced])
+        yield TokenFact(label="Owner", text="unknown" if renounced is None else words[renounced])
     if native.creator_address is None:
-        yield TokenFact(label="Creator", text="not known")
+        yield TokenFact(label="Creator", text="unknown")
         return
     balance = native.creator_percent
     text = "" if balance is None else f"holds {percent(balance)}"
@@ -330,9 +360,9 @@ def _platform(rendered: RenderedReport) -> str:
         return name
     balance = _balance_of(rendered, curve.pool)
     if balance is None:
-        return f"{name}, still on its curve"
+        return f"{name}, still on its bonding curve"
     share = percent(100 * balance / report.token.supply_raw)
-    return f"{name}; {share} of the supply is still on its curve"
+    return f"{name}; {share} of the supply is still on its bonding curve"
 
 
 def _balance_of(rendered: RenderedReport, address: Address) -> int | None:

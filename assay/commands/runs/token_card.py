@@ -45,10 +45,10 @@ def make_card(view: TokenView) -> RenderableType:
     findings = view.findings
     parts: list[RenderableType] = [_head(view)]
     for title, shown in (
-        ("What is wrong", [*_lines(findings.wrong)]),
-        ("Not known", [*_unanswered(findings.unknown)]),
+        ("Risks", [*_lines(findings.wrong)]),
+        ("Unknown", [*_unanswered(findings.unknown)]),
         ("Good to know", [*_lines(findings.known)]),
-        ("Fine", [*_fine(view)]),
+        ("Passed", [*_fine(view)]),
         ("Pools", [_pools(view)]),
     ):
         parts += [Text(f"\n{title}", style="bold"), *shown] if shown else []
@@ -95,7 +95,7 @@ def _fine(view: TokenView) -> Iterator[RenderableType]:
     """Yield the passed checks; only their number if there are problems."""
     fine = view.findings.fine
     if view.findings.wrong and fine:
-        summary = f"{len(fine)} checks found nothing; --format summary lists them"
+        summary = f"{sum(line.checks for line in fine)} checks; --format summary lists them"
         yield _line("fine", summary, _STYLES["fine"])
         return
     for line in fine:

@@ -27,8 +27,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     severity: Severity
     """Status if the check finds something."""
-    label: str
-    """A sentence fragment for people."""
     key: str | None = None
     """None: the field's own key."""
     finding: bool = True

@@ -30,9 +30,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="In some traded pool, a sale that passes today reverts within 30 days, or at a "
             "later time of the next year.",
             null=_NO_SALE,
-            check=Check(
-                severity="danger", label="Sales that work today are refused later", is_reason=True
-            ),
+            check=Check(severity="danger", is_reason=True),
         ),
     ] = None
     sell_tax_rises: Annotated[
@@ -41,9 +39,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The tax on a sale is below half today, and half or more within 30 days, at a "
             "later time of the next year, or after trades.",
             null=_NO_LIGHT_SALE,
-            check=Check(
-                severity="danger", label="Tax on sales rises to 50% or more", is_reason=True
-            ),
+            check=Check(severity="danger", is_reason=True),
         ),
     ] = None
     sell_depends_on_size: Annotated[
@@ -51,9 +47,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         _field(
             meaning="Some buyers can sell, or keep half of the proceeds, and others cannot.",
             null=_NO_TWO_SALES,
-            check=Check(
-                severity="danger", label="Some buyers cannot sell what others can", is_reason=True
-            ),
+            check=Check(severity="danger", is_reason=True),
         ),
     ] = None
     sell_blocked_after_others: Annotated[
@@ -62,11 +56,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="A sale that passes today reverts after trades or calls of others, or a second "
             "buy.",
             null=_NO_SALE,
-            check=Check(
-                severity="danger",
-                label="Sales are refused after other people have traded",
-                is_reason=True,
-            ),
+            check=Check(severity="danger", is_reason=True),
         ),
     ] = None
     sell_depends_on_conditions: Annotated[
@@ -75,11 +65,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="Under ordinary values of inputs that the code reads (fees, gas, coins, "
             "randomness), a sale reverts or loses half.",
             null=_NO_LIGHT_SALE,
-            check=Check(
-                severity="danger",
-                label="Sales fail or lose half, depending on fees, gas, balances or luck",
-                is_reason=True,
-            ),
+            check=Check(severity="danger", is_reason=True),
         ),
     ] = None
     untested_conditions: Annotated[
@@ -88,22 +74,14 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The code can revert or tax a trade on a condition that was neither simulated "
             "both ways nor proved harmless.",
             null="the code's conditions are not all known, or nothing was traded",
-            check=Check(
-                severity="warning",
-                label="Code can refuse or tax trades on conditions that were not tested",
-                is_reason=True,
-            ),
+            check=Check(severity="warning", is_reason=True),
         ),
     ] = None
     hidden_owner_controls: Annotated[
         bool | None,
         _field(
             meaning="Somebody sets on what trades revert or are taxed, unseen in other fields.",
-            check=Check(
-                severity="warning",
-                label="Somebody with powers can refuse or tax trades in a way that no other check "
-                "names",
-            ),
+            check=Check(severity="warning"),
         ),
     ] = None
     unproved_custody: Annotated[
@@ -140,7 +118,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             "less than a sale returns.",
             null="a function was not called, or a call was not simulated",
             is_native=True,
-            check=Check(severity="danger", label="Anybody can create balances"),
+            check=Check(severity="danger"),
         ),
     ] = None
     hidden_creation: Annotated[

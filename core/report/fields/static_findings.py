@@ -29,7 +29,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
                 "tokens are sent to a dead address",
                 "an initializer that runs once and asks for no owner",
             ),
-            check=Check(severity="warning", label="Supply can change"),
+            check=Check(severity="warning"),
             compat=("is_mintable",),
             goplus=("is_mintable",),
         ),
@@ -40,7 +40,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The code contains a selfdestruct, which no longer deletes code on the chains.",
             true_when="a SELFDESTRUCT can be reached",
             not_when=("bytes of data or metadata equal the instruction",),
-            check=Check(severity="info", label="Contains a selfdestruct"),
+            check=Check(severity="info"),
             compat=("selfdestruct",),
             goplus=("selfdestruct",),
         ),
@@ -54,7 +54,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
                 "only arithmetic and balance checks",
                 "a condition that only chooses the tax",
             ),
-            check=Check(severity="info", label="Transfers depend on stored settings"),
+            check=Check(severity="info"),
         ),
     ] = None
     transfer_from_guarded_by_storage: Annotated[
@@ -66,9 +66,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
                 "only arithmetic and balance checks",
                 "a condition that only chooses the tax",
             ),
-            check=Check(
-                severity="info", label="Transfers by approved spenders depend on stored settings"
-            ),
+            check=Check(severity="info"),
         ),
     ] = None
     trading_cooldown: Annotated[
@@ -77,7 +75,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="An address must wait after its last transfer before it transfers again.",
             true_when="a guard compares the clock with a per-address value that transfers write",
             not_when=("one global launch time", "a vesting deadline set by an admin"),
-            check=Check(severity="warning", label="Waiting time between transfers"),
+            check=Check(severity="warning"),
             compat=("trading_cooldown",),
             goplus=("trading_cooldown",),
         ),
@@ -88,7 +86,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="A function with the signature of a read-only token function writes storage.",
             true_when="a getter of the token standard, or of the owner, can reach a store",
             not_when=("view code that only reads",),
-            check=Check(severity="danger", label="A read-only function changes state"),
+            check=Check(severity="danger"),
         ),
     ] = None
     has_trading_cap: Annotated[
@@ -116,7 +114,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The cap on a transfer is in storage, and a function can update it.",
             true_when="a function stores to the cap or to its switch",
             not_when=("a constant cap with no switch",),
-            check=Check(severity="warning", label="Maximum transfer size can be changed"),
+            check=Check(severity="warning"),
             compat=("anti_whale_modifiable",),
             goplus=("anti_whale_modifiable",),
             is_owner_gated=True,
@@ -147,7 +145,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The cap on a holding is in storage, and a function can update it.",
             true_when="a function stores to the cap or to its switch",
             not_when=("a constant cap with no switch",),
-            check=Check(severity="warning", label="Maximum holding can be changed"),
+            check=Check(severity="warning"),
             compat=("anti_whale_modifiable",),
             goplus=("anti_whale_modifiable",),
             is_owner_gated=True,
@@ -162,7 +160,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
                 "balances and allowances keyed by the caller",
                 "a fee exemption that gates nothing",
             ),
-            check=Check(severity="info", label="Some addresses have special access"),
+            check=Check(severity="info"),
         ),
     ] = None
     has_pause_functionality: Annotated[
@@ -171,7 +169,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The code can pause trading.",
             true_when="a guard of transfers depends on a variable that is the same for everybody",
             not_when=("per-address lists", "a cap"),
-            check=Check(severity="info", label="Contains code that can pause trading"),
+            check=Check(severity="info"),
             goplus=("transfer_pausable",),
         ),
     ] = None
@@ -181,7 +179,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The pause status can change in future.",
             true_when="a function stores to a variable that a pause depends on",
             not_when=("it is written in the constructor only",),
-            check=Check(severity="warning", label="Trading can be paused"),
+            check=Check(severity="warning"),
             compat=("transfer_pausable",),
             is_owner_gated=True,
         ),
@@ -192,11 +190,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="Addresses can be restricted from trading.",
             true_when="a guard, or all of the amount, depends on what is stored per address",
             not_when=("a mapping that only switches a fee, a cap or a cooldown off",),
-            check=Check(
-                severity="warning",
-                label="Addresses can be blocked from trading",
-                key="access_restrictions",
-            ),
+            check=Check(severity="warning", key="access_restrictions"),
             # Bytecode does not distinguish a blacklist from a whitelist.
             compat=("is_blacklisted", "is_whitelisted"),
             goplus=("is_blacklisted", "is_whitelisted"),
@@ -208,7 +202,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The code calls a target that is not statically known, or uses returned data.",
             true_when="a call goes to a target that is not a literal, or its answer is used",
             not_when=("precompiles", "a literal target whose answer is ignored"),
-            check=Check(severity="info", label="Relies on other contracts"),
+            check=Check(severity="info"),
             compat=("external_call",),
             goplus=("external_call",),
         ),
@@ -222,7 +216,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
                 "a comparison with an argument of the caller only",
                 "passing the time on or storing it",
             ),
-            check=Check(severity="warning", label="Behaviour depends on the time"),
+            check=Check(severity="warning"),
         ),
     ] = "pending"
     has_tax_functionality: Annotated[
@@ -231,7 +225,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The code has tax logic, even if the current tax is 0.",
             true_when="the recipient is credited something else than the sender is debited",
             not_when=("functions that burn on request",),
-            check=Check(severity="info", label="Contains code that can take a tax"),
+            check=Check(severity="info"),
         ),
     ] = None
     tax_can_be_modified: Annotated[
@@ -240,7 +234,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The tax can be updated, possibly by others than the owner.",
             true_when="a function stores to a rate of the tax, or a hook can raise a pool's fee",
             not_when=("lists of addresses without fee",),
-            check=Check(severity="warning", label="Tax can be changed"),
+            check=Check(severity="warning"),
             compat=("slippage_modifiable",),
             goplus=("slippage_modifiable",),
         ),
@@ -251,7 +245,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
             meaning="The contract is a proxy.",
             true_when="the fallback delegates the caller's own calldata",
             not_when=("libraries called inside an ordinary token",),
-            check=Check(severity="warning", label="Code can be replaced behind a proxy"),
+            check=Check(severity="warning"),
             compat=("is_proxy",),
             goplus=("is_proxy",),
         ),

@@ -78,6 +78,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     overflow: int
     """Pixels by which the page is wider than the window."""
+    broken: tuple[str, ...]
+    """Words that stand on two lines, but those of code and of tokens."""
     open: tuple[str, ...]
     background: str
     paint_ms: float | None

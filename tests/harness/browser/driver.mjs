@@ -64,6 +64,23 @@ async function paintTime(page) {
   return page.waitForFunction(first, undefined, options).then((at) => at.jsonValue(), () => null);
 }
 
+// Words of ours that stand on two lines. Code and texts of tokens may break anywhere.
+function brokenWords() {
+  const found = [], free = "code, bdi, svg, script, style, noscript";
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest(free)) continue;
+    for (const word of node.data.matchAll(/[A-Za-z]{2,}/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
+      if (lines.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+}
+
 async function visit(order) {
   const { context, page, seen } = await open(order);
   try {
@@ -111,8 +128,9 @@ async function visit(order) {
       background: getComputedStyle(document.body).backgroundColor,
       scripts: [...document.scripts].filter((one) => !one.src).length,
     }));
+    const broken = await page.evaluate(brokenWords);
     return {
-      ...state, ...seen, paint_ms: await paintTime(page), status: response.status(), url: page.url(), copied, path, violations,
+      ...state, ...seen, broken, paint_ms: await paintTime(page), status: response.status(), url: page.url(), copied, path, violations,
       first_title: first, title: await page.title(),
     };
   } finally {

@@ -48,6 +48,20 @@ abstract contract ConcentratedRouter {
         mintBetween(tokenA, tokenB, key, -outermost, outermost, liquidity);
     }
 
+    /// A position that belongs to another account than the one that pays.
+    function mintTo(
+        address owner,
+        address tokenA,
+        address tokenB,
+        int24 key,
+        int24 outermost,
+        uint128 liquidity
+    ) external {
+        pool = find(tokenA, tokenB, key);
+        IPool(pool).mint(owner, -outermost, outermost, liquidity, abi.encode(msg.sender));
+        pool = address(0);
+    }
+
     function mintBetween(
         address tokenA,
         address tokenB,
