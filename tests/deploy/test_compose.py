@@ -195,6 +195,17 @@ def test_the_lock_of_the_image_has_the_driver_of_a_fleet() -> None:
     assert wanted | {"psycopg-binary"} <= set(re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE))
 
 
+def test_the_unit_and_its_command_for_keys_have_the_same_files() -> None:
+    """Both name the overlay, which a service finds by its environment only."""
+    text = UNIT.read_text(encoding="utf-8")
+    unit = dict(re.findall(r"^Environment=(\w+)=(\S+)$", text, re.MULTILINE))
+    assert unit.keys() == {"ASSAY_STORE", "ASSAY_CONFIG"}
+    assert dict(re.findall(r"-E (\w+)=(\S+)", text)) == unit
+    for setting in ("DynamicUser=yes", "StateDirectory=assay", "UMask=0077"):
+        assert re.search(rf"^{setting}$", text, re.MULTILINE)
+        assert f"-p {setting}" in text
+
+
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze on this machine")

@@ -308,9 +308,11 @@ def test_the_command_ends_with_1_and_says_how_to_mend_it(
     (wrong,) = [one for one in report.endpoints[0].results if one.subject == "USDC"]
     assert (wrong.check, wrong.status) == ("stable coins", "failed")
     print_report(report, shows_all=False)
-    table = "".join(capsys.readouterr().out.split())
-    for said in (wrong.seen.split(",")[0], "ethereum: failed"):
-        assert "".join(said.split()) in table
+    table = capsys.readouterr().out  # to a file: each result is one line
+    (line,) = [each for each in table.splitlines() if "USDC" in each]
+    assert {wrong.check, wrong.status, wrong.seen} <= {each.strip() for each in line.split("│")}
+    assert wrong.mend in line
+    assert "ethereum: failed" in table
 
 
 def test_ctrl_c_prints_what_was_found_until_then(node: AnvilNode, overlay: Path) -> None:

@@ -29,6 +29,9 @@ from core.process.terminal import printable
 
 DoctorOutput = Literal["table", "json"]
 
+_FILE_WIDTH = 2000
+"""Columns of a table in a file or pipe: a result stays on its line, for grep and less."""
+
 _EXIT_FAILED = 1
 _EXIT_INTERRUPTED = 130
 
@@ -119,7 +122,7 @@ def print_report(report: DoctorReport, *, shows_all: bool) -> None:
 
     Without `shows_all` good results are only counted.
     """
-    out = make_console(soft_wrap=False)
+    out = make_console(None if sys.stdout.isatty() else _FILE_WIDTH, soft_wrap=False)
     for endpoint in report.endpoints:
         client = f", {endpoint.client}" if endpoint.client else ""
         head = "no head" if endpoint.head is None else f"block {endpoint.head}"
