@@ -9,7 +9,7 @@ import msgspec
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
-from core.report.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, interval_of
+from core.report.accuracy import Explanation, PredictionFlag, ReportAge, interval_of
 from sql.reports.accuracy_counts import AccuracySum
 from sql.reports.disagreement_tables import ShownDisagreement
 
@@ -76,12 +76,9 @@ class AccuracyCase(Shape, frozen=True, kw_only=True):
     """passed or refused; of a tax, percent."""
     observed: str
     """passed or failed; of a tax, percent."""
-    is_counted: bool
-    """True if the case is among the disagreements, not among those left out."""
     explanation: Explanation | None
     """Explanation by the next report: time, owner and changed, as the token had changed; size, as
-    sales depend on their size; exempt, own_limits and bundled, as it may be the trader's own;
-    unexplained. null: there is none yet."""
+    sales depend on their size; unexplained. null: there is none yet."""
 
 
 class AccuracyAnswer(Shape, frozen=True, kw_only=True):
@@ -92,7 +89,8 @@ class AccuracyAnswer(Shape, frozen=True, kw_only=True):
     groups: tuple[AccuracyGroup, ...]
     """Most observations first."""
     disagreements: tuple[AccuracyCase, ...]
-    """The newest disagreements with their evidence, newest first."""
+    """The newest counted disagreements with their evidence, newest first; those that may be the
+    trader's own, or that events cannot show, are in the view v_disagreements."""
 
 
 class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +168,6 @@ def _case(chain: str, one: ShownDisagreement) -> AccuracyCase:
         report_block=one.report_block,
         predicted=one.predicted,
         observed=one.observed,
-        is_counted=one.is_certain or one.explanation in EXPLAINED,
         explanation=one.explanation,
     )
 

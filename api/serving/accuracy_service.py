@@ -54,7 +54,7 @@ class AccuracyService:
                 chain=chain.slug,
                 sums=sum_counts(self._store, chain_id=chain.id, from_s=from_s),
                 newest=list_newest_disagreements(
-                    self._store, chain_id=chain.id, at_most=_MOST_CASES
+                    self._store, chain_id=chain.id, at_most=_MOST_CASES, is_counted=True
                 ),
             )
             for chain in self._deps.chains

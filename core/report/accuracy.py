@@ -16,16 +16,18 @@ ReportAge = Literal["minute", "hour", "day", "week", "older"]
 """Up to how long before the trade the report's block was."""
 
 Explanation = Literal[
-    "time", "owner", "changed", "size", "exempt", "own_limits", "bundled", "unexplained"
+    "time", "owner", "changed", "size", "exempt", "unseen", "own_limits", "bundled", "unexplained"
 ]
 """Cause of a disagreement, as the next report shows it.
 
 The next report agrees with the observed trade: time, as a moment that the code compares the clock
 with lay between report and trade; owner, as the owner called the token or it emitted an event of
 its parameters in the meantime (watched tokens only); changed, otherwise. It repeats the prediction:
-size, as its sales depend on their size; exempt, as the trader was treated better than fresh
-accounts are; own_limits, as a trade failed that may have failed by its own limits; bundled, as the
-transaction may hide the true amounts; unexplained, as the prediction was wrong.
+size, as its sales depend on their size; exempt, as a trade passed that fresh accounts cannot make;
+unseen, as the trade's events show less tax than is lost: balances shrink later, or less than was
+ordered is sold, or the trader is exempt; own_limits, as a trade failed that may have failed by its
+own limits; bundled, as the transaction may hide the true amounts; unexplained, as the prediction
+was wrong.
 """
 
 CHANGED: Final = frozenset({"time", "owner", "changed"})

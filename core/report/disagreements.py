@@ -91,8 +91,9 @@ def explain_repeated(one: Disagreement, report: Report) -> Explanation:
         return "size" if is_sale and report.scan.sell_depends_on_size else "unexplained"
     if one.observed == "failed":
         return "own_limits"
-    is_tax = one.flag in ("buy_tax", "sell_tax")
-    return "bundled" if is_tax and float(one.observed) > float(one.predicted) else "exempt"
+    if one.flag not in ("buy_tax", "sell_tax"):
+        return "exempt"
+    return "bundled" if float(one.observed) > float(one.predicted) else "unseen"
 
 
 def has_passed_limit(one: Disagreement, report: Report) -> bool:

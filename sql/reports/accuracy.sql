@@ -139,7 +139,8 @@ where chain_id = $chain_id and day_s >= $from_s
 group by dex, flag, age
 
 -- name: list_newest
--- One row per disagreement among the newest $at_most on $chain_id, newest first.
+-- One row per disagreement among the newest $at_most on $chain_id, newest first; with $counted 1
+-- only those that count: certain ones, and those that a later report confirmed.
 select
     disagreement.disagreement_id,
     token.address as token,
@@ -157,7 +158,14 @@ select
     disagreement.explanation
 from disagreement
 cross join token on token.token_id = disagreement.token_id
-where disagreement.chain_id = $chain_id and disagreement.block_number >= 0
+where
+    disagreement.chain_id = $chain_id
+    and disagreement.block_number >= 0
+    and (
+        $counted = 0
+        or disagreement.is_certain = 1
+        or disagreement.explanation in ('time', 'owner', 'changed', 'size')
+    )
 order by disagreement.block_number desc
 limit $at_most
 

@@ -122,11 +122,18 @@ def delete_disagreements(tx: Transaction, token_id: int) -> None:
 
 
 def list_newest_disagreements(
-    store: Readable, *, chain_id: int, at_most: int
+    store: Readable, *, chain_id: int, at_most: int, is_counted: bool = False
 ) -> list[ShownDisagreement]:
-    """Return the newest disagreements on a chain, newest first."""
+    """Return the newest disagreements on a chain, newest first.
+
+    `is_counted`: only those that are the report's own or that a later report confirmed.
+    """
     return store.fetch(
-        "accuracy/list_newest", ShownDisagreement, chain_id=chain_id, at_most=at_most
+        "accuracy/list_newest",
+        ShownDisagreement,
+        chain_id=chain_id,
+        at_most=at_most,
+        counted=int(is_counted),
     )
 
 

@@ -116,6 +116,29 @@ async def test_who_pays_less_than_others_is_no_error(
     assert counted(scene, "sell_tax") == Tally(disagreed=1, explained=1, uncounted=1)
 
 
+@pytest.mark.parametrize(("key", "flag"), [("melting", "buy_tax"), ("partial_sale", "sell_tax")])
+async def test_a_loss_that_no_event_shows_is_not_held_against_the_report(
+    chain: Chain, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path, key: str, flag: str
+) -> None:
+    """Bought tokens that shrink a block later; a sale that quietly moves a thousandth."""
+    token = next(one for one in chain.world.tokens if one.key == key)
+    trader = chain.fresh_account()
+    async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
+        assert chain.buy(token, trader).success
+        await scene.level()
+        await scene.analyser.refresh(SLUG, token.address)
+        if flag == "sell_tax":
+            assert chain.sell(token, trader, ETHER).success
+        else:
+            assert chain.buy(token, chain.fresh_account()).success
+        await scene.level()
+        assert [(one.flag, one.observed) for one in newest(scene)] == [(flag, "0.0")]
+        await scene.analyse_due()
+        assert [one.explanation for one in newest(scene)] == ["unseen"]
+        assert counted(scene, flag) == Tally(uncounted=1)
+        assert not newest(scene, is_counted=True)
+
+
 async def test_a_honeypot_turned_on_after_launch_is_told_by_its_failed_sale(
     chain: Chain, token: ZooToken, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path
 ) -> None:

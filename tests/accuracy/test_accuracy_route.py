@@ -115,7 +115,7 @@ async def test_counts_are_grouped_and_few_give_no_share(world: World, filled: St
     )
     (case,) = answer["disagreements"]
     assert case["contract_address"].lower() == TOKEN
-    assert (case["predicted"], case["observed"], case["is_counted"]) == ("0.0", "30.0", True)
+    assert (case["predicted"], case["observed"]) == ("0.0", "30.0")
     assert case["explanation"] is None
     by_venue = await ask(client, world, "?by=venue&days=1")
     assert [group["venue"] for group in by_venue["groups"]] == ["Uniswap V2", ""]

@@ -156,7 +156,7 @@ def explanations(store: Store) -> list[str | None]:
         ({}, None, "unexplained", (10, 1, 0, 0)),
         ({"is_certain": False}, 30.0, "changed", (10, 1, 1, 0)),
         ({"is_certain": False}, 0.0, "bundled", (10, 0, 0, 1)),
-        ({"is_certain": False, "predicted": "40.0"}, 40.0, "exempt", (10, 0, 0, 1)),
+        ({"is_certain": False, "predicted": "40.0"}, 40.0, "unseen", (10, 0, 0, 1)),
     ],
 )
 def test_a_later_report_settles_and_a_reorg_of_its_block_takes_that_back(

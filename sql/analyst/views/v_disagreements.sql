@@ -41,4 +41,4 @@ comment on column v_disagreements.observed is 'passed or failed; of a tax, perce
 comment on column v_disagreements.is_certain is
     'Whether it counts by itself. If not, it counts once a later report says what was observed.';
 comment on column v_disagreements.explanation is
-    'What the next report made of it: time, owner, changed, size, exempt, own_limits, bundled or unexplained. NULL: there is none yet.';
+    'What the next report made of it: time, owner, changed, size, exempt, unseen, own_limits, bundled or unexplained. NULL: there is none yet.';

@@ -30,5 +30,7 @@ def counted(scene: Scene, flag: str) -> Tally:
     )
 
 
-def newest(scene: Scene) -> list[ShownDisagreement]:
-    return list_newest_disagreements(scene.store, chain_id=scene.chain_id, at_most=100)
+def newest(scene: Scene, *, is_counted: bool = False) -> list[ShownDisagreement]:
+    return list_newest_disagreements(
+        scene.store, chain_id=scene.chain_id, at_most=100, is_counted=is_counted
+    )
