@@ -74,7 +74,7 @@ async def test_a_switch_is_served_with_its_holder_and_its_proof(
     table = view_token(snapshot, now_s=report.token.scanned_at_s).powers
     assert table is not None
     assert table.is_complete
-    (line,) = (each for each in table.lines if each.what == "Stop everybody's trades")
+    (line,) = (each for each in table.lines if each.what == "Pause all transfers")
     assert (line.address, line.is_harmful) == (holder, not is_renounced)
 
 

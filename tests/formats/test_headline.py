@@ -1,5 +1,8 @@
 """Protects the headline: every check has words, problems come first, untested is not good."""
 
+import json
+
+import msgspec
 import pytest
 from hypothesis import given
 
@@ -11,10 +14,12 @@ from api.formats.prose.prose import percent, quoted, usd
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.summary.flags import CATALOGUE
 from api.formats.summary.summary import Summary, render_summary
-from core.report.report import Report
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow, Report
 from tests.harness.api.sample_reports import (
     CLOCK,
     LIQUID_USD,
+    OWNER,
     TOKEN_SHOWN,
     make_pool,
     make_report,
@@ -104,6 +109,54 @@ CASES: tuple[tuple[dict[str, object], str], ...] = (
 @pytest.mark.parametrize(("changes", "sentence"), CASES)
 def test_headlines_of_single_findings(changes: dict[str, object], sentence: str) -> None:
     assert served_headline(make_report(**changes))[0] == sentence  # type: ignore[arg-type]  # any field
+
+
+CREATOR, HOLDER = Address("0x" + "55" * 20), Address("0x" + "77" * 20)
+
+
+@pytest.mark.parametrize(
+    ("holder", "sentence"),
+    [
+        (
+            {"address": CREATOR, "share_pct": 100.0},
+            "its creator can withdraw all the liquidity at any time. "
+            "After that, selling pays nothing",
+        ),
+        (
+            {"address": OWNER, "share_pct": 80.5},
+            "its owner can withdraw 80.5 % of the liquidity at any time",
+        ),
+        (
+            {"address": None, "share_pct": 100.0},
+            "anyone can withdraw all the liquidity at any time. After that, selling pays nothing",
+        ),
+        (
+            {"address": HOLDER, "share_pct": 60.0},
+            "one account, 0x7777…7777, can withdraw 60 % of the liquidity at any time",
+        ),
+        (
+            {"address": CREATOR, "share_pct": 40.0},
+            "half of the liquidity or more can be withdrawn within 30 days",
+        ),
+        (
+            {"address": CREATOR, "share_pct": 100.0, "can_withdraw": False},
+            "half of the liquidity or more can be withdrawn within 30 days",
+        ),
+    ],
+)
+def test_the_account_that_can_withdraw_the_liquidity_is_in_the_headline(
+    holder: dict[str, object], sentence: str
+) -> None:
+    body = {
+        "risk": "withdrawable",
+        "holders": [{"kind": None, "can_withdraw": True, "unlocks_at_s": None, **holder}],
+    }
+    report = make_report(
+        liquidity_risk="withdrawable", creator_address=CREATOR, owner_address=OWNER
+    )
+    row = EvidenceRow(key="liquidity_risk", body=json.dumps(body))
+    report = msgspec.structs.replace(report, evidence=(row,))
+    assert served_headline(report)[0].startswith(f"You can buy and sell it, but {sentence}")
 
 
 @pytest.mark.parametrize(

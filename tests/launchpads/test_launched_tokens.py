@@ -72,7 +72,7 @@ async def test_the_page_shows_how_far_a_curve_is(
     now_s = report.token.scanned_at_s
     snapshot = take_snapshot(report, context.chain, now_s=now_s, liquid_above_usd=100.0)
     charts = {chart.title: chart for chart in view_token(snapshot, now_s=now_s).charts}
-    found = charts.get("Progress of the launch curve")
+    found = charts.get("Progress of the bonding curve")
     shown = None if found is None else (found.bars[0].label, found.bars[0].text)
     assert shown == bar
 
