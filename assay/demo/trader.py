@@ -11,6 +11,7 @@ from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from assay.demo.compile import load_artifacts
 from assay.demo.concentrated import POOL_KEY, pool_key
 from assay.demo.layout import (
+    BURN,
     FOR_EVER,
     Pool,
     Sides,
@@ -230,7 +231,8 @@ class Trader:
         )
 
     def launch(self) -> None:
-        """Create a new honest token and its Uniswap V2 pool. Raises UpstreamError."""
+        """Create a new honest token and its Uniswap V2 pool, whose liquidity is burnt. Raises
+        UpstreamError."""
         world, launcher = self._world, self._world.launcher
         self._launched += 1
         pipeline = Pipeline(self._node, load_artifacts())
@@ -242,6 +244,7 @@ class Trader:
             quote=world.venues.wrapped_native.address,
             quote_raw=native_worth(self._dice.randint(1_000, 30_000)),
             owner=launcher,
+            liquidity_to=BURN,
         )
         seed(pipeline, world.venues, "v2", sides)
         self._node.set_balance(launcher, 100 * ETHER)

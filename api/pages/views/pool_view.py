@@ -9,6 +9,7 @@ from api.formats.native.shapes import Pool
 from api.formats.prose.proofs import CurveSeen, LaterSeen, SoldSeen, TradeSeen
 from api.formats.prose.prose import percent, usd
 from api.formats.prose.rendered_report import RenderedReport
+from api.formats.prose.trade_clauses import refusal_reason
 from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, checksum
 from core.report.report import PoolResultRow
@@ -135,31 +136,38 @@ def _says_more(chart: Chart) -> bool:
 
 
 def plain_sales(rendered: RenderedReport) -> tuple[str, ...]:
-    """Return what charts without a difference would show, one sentence each."""
-    found = []
+    """Return what flat charts would show: one sentence where all sales are alike."""
+    sizes: list[TradeSeen] = []
+    moments: list[TradeSeen] = []
     for key in rendered.proofs.keys_under("sell")[:1]:
         sold = rendered.proofs.outcome(key, SoldSeen)
-        found += _same(
-            [size.outcome for size in sold.sizes] if sold else [], "at every tested size"
-        )
+        sizes = [size.outcome for size in sold.sizes] if sold else []
     for key in rendered.proofs.keys_under("sell_later")[:1]:
         later = rendered.proofs.outcome(key, LaterSeen)
         moments = [moment.sale for moment in later.moments] if later else []
-        found += _same(moments, "at every tested time up to 30 days after buying")
-    return tuple(found)
+    month = "up to 30 days after buying"
+    same = _same([*sizes, *moments], f"at every tested size and time {month}", rendered)
+    if sizes and moments and same:
+        return (same,)
+    found = (
+        _same(sizes, "at every tested size", rendered),
+        _same(moments, f"at every tested time {month}", rendered),
+    )
+    return tuple(sentence for sentence in found if sentence)
 
 
-def _same(sales: Sequence[TradeSeen], where: str) -> list[str]:
-    """Return the one sentence on sales that all came out alike; nothing where they differ."""
-    outcomes = {(sale.is_refused, sale.tax) for sale in sales}
+def _same(sales: Sequence[TradeSeen], where: str, rendered: RenderedReport) -> str:
+    """Return the sentence on sales that all came out alike. Empty: they differ."""
+    outcomes = {(sale.is_refused, None if sale.is_refused else sale.tax) for sale in sales}
     if len(sales) < 2 or len(outcomes) != 1:  # noqa: PLR2004 - two to compare
-        return []
+        return ""
     ((is_refused, tax),) = outcomes
     if is_refused:
-        return [f"Sells fail {where}"]
+        reason = refusal_reason(rendered)
+        return f"Sells fail {where}{f': {reason}' if reason else ''}"
     if tax is None:
-        return []
-    return [f"Sells work {where}, {f'with {percent(tax)} tax' if tax else 'without tax'}"]
+        return ""
+    return f"Sells work {where}, {f'with {percent(tax)} tax' if tax else 'without tax'}"
 
 
 def _of_curve(rendered: RenderedReport, chain: Chain) -> Chart | None:
