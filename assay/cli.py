@@ -201,7 +201,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _print_error(text: str, error: AssayError) -> None:
-    click.echo(printable(text), err=True)
+    # DuckDB's errors quote the statement and point into it, over several lines.
+    lines = text.splitlines() if isinstance(error, QueryError) else [text]
+    for line in lines:
+        click.echo(printable(line), err=True)
     if (step := next_step(error)) is not None:
         click.echo(f"next: {step}", err=True)
 

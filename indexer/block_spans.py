@@ -5,7 +5,7 @@ tried.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcAnswer
 from indexer.answer_checks import check_anchor, check_number
-from indexer.decode.log_columns import LogColumns, join_logs, no_logs
+from indexer.decode.log_columns import NO_TIME, LogColumns, join_logs, no_logs
 from indexer.decode.pool_events import CREATION_TOPICS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
 
@@ -43,6 +43,18 @@ class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
     def tip(self) -> BlockRef:
         """Return the last block."""
         return self.headers[-1].ref
+
+    def times_of(self, numbers: Collection[int]) -> dict[int, int]:
+        """Return the known times of blocks, Unix seconds, by header or else by their logs."""
+        times: dict[int, int] = {}
+        wanted = np.array(sorted(numbers), np.int64)
+        for group in self.logs.groups if wanted.size else ():
+            at = np.flatnonzero(np.isin(group.block_number, wanted) & (group.time_s != NO_TIME))
+            times |= zip(group.block_number[at].tolist(), group.time_s[at].tolist(), strict=True)
+        times |= {
+            header.number: header.ref.time_s for header in self.headers if header.number in numbers
+        }
+        return times
 
     @property
     def log_counts(self) -> dict[int, int]:

@@ -71,6 +71,8 @@ class SpanWrite(msgspec.Struct, kw_only=True):
     """Trades of tokens in the span."""
     found: "FoundTransfers | None" = None
     """Transfers of the span. None: not decoded yet."""
+    dated: set[int] = msgspec.field(default_factory=set)
+    """Blocks whose times are stored for SQL."""
     announces_tokens: bool = False
     """True if the span has pools or launches, so tokens may become tracked in it."""
     undecoded: list[UndecodedLogs] = msgspec.field(default_factory=list)
@@ -117,6 +119,7 @@ class TokenLaunchEvents:
         decoded = self._decoder.decode(write.span.logs)
         write.undecoded.append(decoded.undecoded)
         seen = [(row.token, row.block_number) for row in decoded.launches]
+        write.dated |= {row.block_number for row in decoded.launches}
         self._tracker.track(write, seen)
         return insert_launches(write.tx, decoded.launches)
 
@@ -138,6 +141,7 @@ class PoolCreationEvents:
         decoded = self._decoder.decode(write.span.logs)
         write.undecoded.append(decoded.undecoded)
         write.pools = decoded.pools
+        write.dated |= {row.block_number for row in decoded.pools}
         seen = [
             (token, row.block_number) for row in decoded.pools for token in (row.token0, row.token1)
         ]
@@ -258,6 +262,7 @@ class LiquidityEvents:
         first = write.span.first
         self._young_pools.add(write.pools, first=first)
         rows = decode_liquidity(write.span.logs, self._young_pools.may_contain)
+        write.dated |= {row.block_number for row in rows}
         return insert_liquidity(write.tx, rows, chain=self._chain, first=first)
 
 

@@ -25,7 +25,7 @@ from indexer.events import (
     UndecodedEvents,
 )
 from indexer.young_pools import YoungPools
-from sql.chain.blocks import insert_blocks, write_checkpoint
+from sql.chain.blocks import insert_block_times, insert_blocks, write_checkpoint
 from sql.chain.filled_spans import FillRun, insert_old_transfers
 from sql.chain.pool_tables import list_coverage
 from sql.chain.transfer_tables import insert_transfers
@@ -215,6 +215,8 @@ class Ingest:
         found = self._transfers.find(write)
         write.found = found
         counts |= {kind.name: kind.store(write) for kind in self._events}
+        times = span.times_of(write.dated)
+        insert_block_times(tx, times, chain_id=self._chain_id)
         return StoredFacts(written=WrittenSpan(logs=len(span.logs), **counts), found=found)
 
     def finish(self, tx: Transaction, span: BlockSpan, *, stream: str) -> None:

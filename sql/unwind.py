@@ -88,6 +88,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
         ],
     )
     tx.execute("blocks/delete_from", **where)
+    tx.execute("blocks/delete_times_from", **where)
     tx.execute("coverage/delete_from", **where)
     tx.execute("coverage/trim_from", **where)
     tx.execute("blocks/reset_checkpoints", **where)

@@ -1,7 +1,7 @@
 """Recent blocks, checkpoints of ingestion streams, and counts of progress."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -60,6 +60,13 @@ def find_block_from(store: Readable, *, chain_id: int, number: int) -> BlockRow 
 def insert_blocks(tx: Transaction, blocks: Sequence[BlockRow]) -> None:
     """Add blocks to the window, replacing any with the same number."""
     tx.insert("block", blocks, on_conflict="replace")
+
+
+def insert_block_times(tx: Transaction, times: Mapping[int, int], *, chain_id: int) -> None:
+    """Store the times of blocks, Unix seconds by number, for SQL. Raises StoreError."""
+    if times:
+        rows = ((chain_id, number, time_s) for number, time_s in times.items())
+        tx.execute_many("blocks/insert_time", rows)
 
 
 def prune_blocks(tx: Transaction, *, chain_id: int, below: int) -> None:

@@ -6,6 +6,10 @@ delete from block where chain_id = $chain_id and number < $number
 -- Deletes the stored blocks of $chain_id from $number on.
 delete from block where chain_id = $chain_id and number >= $number
 
+-- name: delete_times_from
+-- Deletes the times of blocks of $chain_id from $number on.
+delete from block_time where chain_id = $chain_id and number >= $number
+
 -- name: find_checkpoint
 -- One row, or none: the checkpoint of a stream.
 select chain_id, stream, number, hash
@@ -23,6 +27,11 @@ from block
 where chain_id = $chain_id and number >= $number
 order by number
 limit 1
+
+-- name: insert_time
+-- Stores the time of one block unless it is stored.
+insert into block_time (chain_id, number, time_s) values (?, ?, ?)
+on conflict do nothing
 
 -- name: list_checkpoints
 -- One row per stream of $chain_id, by name: its checkpoint.

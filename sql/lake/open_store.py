@@ -21,14 +21,18 @@ from sql.lake.lake_statements import load_lake_migrations
 from sql.lake.store_identity import check_lake
 
 _VIEWS = Path(__file__).parents[1] / "analyst" / "views"
-_ON_VIEWS = re.compile(r"\b(?:from|join) v_")
+_ON_VIEW = re.compile(r"\b(?:from|join) (v_\w+)")
 
 
 @cache
 def load_views() -> dict[str, str]:
-    """Return the statements that create the views, by name; views on views come last."""
+    """Return the statements that create the views, by name; each comes after those it reads."""
     views = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
-    return dict(sorted(views.items(), key=lambda view: bool(_ON_VIEWS.search(view[1]))))
+
+    def depth(name: str) -> int:
+        return 1 + max(map(depth, set(_ON_VIEW.findall(views[name]))), default=0)
+
+    return dict(sorted(views.items(), key=lambda view: depth(view[0])))
 
 
 def open_to_read(

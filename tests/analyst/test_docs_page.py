@@ -25,6 +25,10 @@ BLOCKS = [tuple(found) for found in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, r
 READ = re.compile(r"^\.read (\S+)$", re.M)
 
 
+def test_the_page_names_the_version_of_duckdb() -> None:
+    assert f"duckdb=={duckdb.__version__}" in PAGE
+
+
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Folder with a store that a process is writing, and `assay` on the path."""

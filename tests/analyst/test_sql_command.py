@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -50,6 +51,15 @@ def test_all_rows_come_in_every_form(store: StoreFiles, tmp_path: Path) -> None:
         "text": "VARCHAR",
     }
     assert list(map(list, table.fetchall())) == expected
+
+
+def test_an_error_points_into_the_statement_line_by_line(store: StoreFiles) -> None:
+    command = (sys.executable, "-m", "assay", "sql", "select nothing_like\nfrom v_tokens")
+    env = {**os.environ, "ASSAY_STORE": str(store.prefix)}
+    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert r"\u000a" not in ended.stderr
+    assert "LINE 1: select nothing_like" in ended.stderr.splitlines()
 
 
 def test_a_table_has_every_row(store: StoreFiles) -> None:

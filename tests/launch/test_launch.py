@@ -14,7 +14,7 @@ from analysis.quotes.chain_quotes import ChainQuotes
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.layout import Sides, World, ZooToken, native_worth, router_of
-from assay.demo.seeding import fetch_addresses, seed
+from assay.demo.seeding import approve_stables, fetch_addresses, seed
 from assay.demo.trader import Call, buy_call
 from assay.demo.transaction_pipeline import Pipeline
 from assay.service.background.creator_search import BuyerFunders, Creators
@@ -30,6 +30,7 @@ from indexer.head.follower import Follower
 from indexer.history.transfer_history import Histories
 from sql.analyst.query_runner import run_sql
 from sql.chain.finalization import finalize_rows
+from sql.chain.quote_tokens import write_quote_tokens
 from sql.engine.columns import blob
 from sql.engine.store import Store
 from sql.reports.launch_record import plan_buyer_funders, read_launch
@@ -42,6 +43,7 @@ pytestmark = pytest.mark.compiler
 SETTINGS = IndexerSettings(initial_log_range=8, max_log_range=32, late_logs_s=4)
 SUPPLY = 1_000_000 * ETHER
 KEPT_S = SETTINGS.launches_kept_s
+VIEW = "v_wallet_trades"
 SOURCE = Path(__file__).parent / "contracts" / "MultiBuyer.sol"
 
 
@@ -89,15 +91,22 @@ class Scene:
         """The developer's token, without a pool."""
         return self.chain.deploy("HonestToken", "Launched", "LNCH", sender=self.developer)
 
-    def open_pool(self, address: Address, *, share_pct: int = 80) -> ZooToken:
-        """The developer's pool, worth 15,000 USD on its quote side."""
+    def open_pool(self, address: Address, *, in_dollars: bool = False) -> ZooToken:
+        """The developer's pool: 40 % of the supply against 7,500 USD."""
         world = self.chain.world
         pipeline = Pipeline(self.chain.node, self.chain.artifacts)
+        dollar = world.venues.stables[0]
+        quote, quote_raw = world.venues.wrapped_native.address, native_worth(7_500)
+        if in_dollars:
+            quote, quote_raw = dollar.address, 7_500 * 10**dollar.decimals
+            give = ("transfer(address,uint256)", self.developer, quote_raw)
+            assert self.chain.send(world.deployer, quote, *give).success
+            approve_stables(pipeline, world.venues, self.developer)
         sides = Sides(
             token=address,
-            token_raw=SUPPLY * share_pct // 100,
-            quote=world.venues.wrapped_native.address,
-            quote_raw=native_worth(15_000),
+            token_raw=SUPPLY * 2 // 5,
+            quote=quote,
+            quote_raw=quote_raw,
             owner=self.developer,
         )
         pool = seed(pipeline, world.venues, "v2", sides)
@@ -387,3 +396,44 @@ async def test_a_reorg_takes_roles_back(scene: Scene) -> None:
     await scene.follow()
     assert roles(scene.find(), first) == ("early_buyer",)
     assert roles(scene.find(), second) == ()
+
+
+async def test_analysts_read_prices_times_and_flows(scene: Scene, context: ChainContext) -> None:
+    """By SQL: a price through either anchor, and a washer and a robot apart from a trader."""
+    chain = scene.chain
+    write_quote_tokens(scene.store, [scene.facts])
+    await scene.follow()
+    in_coins = scene.open_pool(scene.create())
+    opened_s = chain.node.head_time()
+    in_dollars = scene.open_pool(in_coins.address, in_dollars=True)
+    washer, robot, trader = (chain.fresh_account() for _ in range(3))
+    for _ in range(2):
+        chain.buy(in_coins, washer)
+        chain.sell(in_coins, washer)
+    chain.buy(in_coins, washer)
+    last = chain.sell(in_coins, washer)
+    for _ in range(5):
+        chain.buy(in_coins, robot, native_worth(10))
+    chain.buy(in_dollars, trader)
+    chain.buy(in_coins, trader)
+    await scene.follow()
+    report = await judge(context, in_coins.address)
+    record_report(scene.store, report, next_refresh(report, AnalysisSettings()))
+
+    def ask(columns: str, view: str) -> list[tuple[Any, ...]]:
+        where = f"where token = '{in_coins.address}'"
+        return run_sql(scene.store.path, f"select {columns} from {view} {where}").rows  # noqa: S608
+
+    flows = {row[0]: row[1:] for row in ask("trader, is_round_trip, is_mechanical", VIEW)}
+    assert flows[washer][0] is True
+    assert flows[robot] == (False, True)
+    assert flows[trader] == (False, False)
+    ((wallets,),) = ask("wallets", "v_flow_honesty")
+    assert {*wallets} == {washer, robot}
+    hours = ask("volume_usd, close_usd", "v_token_hours")
+    assert sum(row[0] for row in hours) == pytest.approx(6 * 30 + 50 + 60, rel=0.03)
+    assert hours[-1][1] == pytest.approx(7_500 / (SUPPLY * 2 // 5 / ETHER), rel=0.05)
+    swaps = ask("side, tx_hash", f"(from v_swaps where trader = '{washer}')")
+    assert ("sell", last.sent.hash) in swaps
+    statement = "select pool, epoch(block_time)::bigint from v_pools"
+    assert (in_coins.pool.address, opened_s) in run_sql(scene.store.path, statement).rows

@@ -14,8 +14,11 @@ select
     pool.stable::boolean as stable,
     '0x' || lower(hex(pool.hooks)) as hooks,
     pool.block_number,
-    pool.log_index::integer as log_index
-from serving.pool;
+    pool.log_index::integer as log_index,
+    make_timestamp(block_time.time_s * 1000000) as block_time
+from serving.pool
+left join serving.block_time
+    on block_time.chain_id = pool.chain_id and block_time.number = pool.block_number;
 
 comment on view v_pools is
     'One row per pool that a creation event told of.';
@@ -37,3 +40,5 @@ comment on column v_pools.stable is
 comment on column v_pools.hooks is 'Address of the hooks contract. NULL: the kind has none.';
 comment on column v_pools.block_number is 'Block of the event.';
 comment on column v_pools.log_index is 'Place of the event''s log in its block.';
+comment on column v_pools.block_time is
+    'Time of the block, UTC. NULL: the node did not send it, or a release before 0.5.0 wrote the row.';
