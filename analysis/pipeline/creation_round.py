@@ -10,7 +10,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.reads.indexed_facts import MinedTransaction
 from analysis.static.powers.static_powers import StaticPowers
-from analysis.token.creation_check import check_creation, parties_of
+from analysis.token.creation_check import Surroundings, check_creation, parties_of
 from analysis.token.creation_findings import CreationFindings
 from analysis.token.creation_keys import search_space
 from analysis.token.creation_state import (
@@ -50,8 +50,9 @@ async def explain_creation(
     An analysis that must be replayable on one block reads no other blocks.
     """
     block = first_round.pin
-    if context.is_replayable or token in context.creations:
-        return context.creations.get(token)
+    kept = context.creations.get(token)
+    if context.is_replayable or (kept is not None and _is_lasting(kept, first_round)):
+        return kept
     try:
         async with asyncio.timeout(_WAIT_S):
             found = await _explain(context, first_round, token, made, powers)
@@ -83,11 +84,35 @@ async def _explain(
         words=state.words,
     )
     found = await check_creation(
-        context.node, token, state, space, reader=context.reader(block.hash), block=block
+        context.node,
+        token,
+        state,
+        space,
+        _surroundings(context, first_round),
+        reader=context.reader(block.hash),
+        block=block,
     )
     if found is None or found.is_cut:
         return found
     return msgspec.structs.replace(found, ended=ended_credits(powers, state.words))
+
+
+def _is_lasting(found: CreationFindings, first_round: FirstRound) -> bool:
+    """True unless the supply has fallen so far that what was dust may be an amount."""
+    supply_raw = first_round.admitted.metadata.supply_raw
+    return found.supply_raw is None or 2 * supply_raw >= int(found.supply_raw)
+
+
+def _surroundings(context: ChainContext, first_round: FirstRound) -> Surroundings:
+    chain = context.chain
+    places = (
+        place for dex in chain.dexes for place in (dex.router, dex.vault, dex.position_manager)
+    )
+    return Surroundings(
+        supply_raw=first_round.admitted.metadata.supply_raw,
+        pools=frozenset(pool.holder for pool, answer in first_round.states if answer is not None),
+        venues=frozenset({*filter(None, places), *chain.consenting}),
+    )
 
 
 def _accounts(

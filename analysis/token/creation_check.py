@@ -5,7 +5,7 @@ is not in the runtime code, so what it gave unseen is found nowhere else.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
@@ -19,6 +19,7 @@ from analysis.token.creation_state import (
     TRANSFER,
     CreationState,
     EventLog,
+    read_approvers,
     read_preimages,
     read_with_words,
 )
@@ -36,23 +37,37 @@ _MOST_TRIALS: Final = 4
 _BALANCE_BITS: Final = (256, 248, 240, 224, 208, 192, 176, 160, 128, 112, 104, 96)
 """Sizes of a balance at the low end of a word, the largest first."""
 _ROUNDING: Final = 1_000_000
-"""A difference of a millionth is rounding, and an amount of a millionth of the largest is none."""
+"""A difference of a millionth is rounding, and an amount of a millionth of the supply is none."""
+_MOST_PAYERS: Final = 64
+"""Rounds in which payers without tokens are found."""
 
 
 class _Events(msgspec.Struct, frozen=True, kw_only=True):
     credited: Mapping[Address, int]
-    """Amounts by account: what the events give, less what they take."""
+    """Amounts by account: what the events give, less what they take. What a payer moved that never
+    had as much counts for nothing."""
+    named: Mapping[Address, int]
+    """The same, from any payer."""
     minted: int
     """Sum of the mint events."""
     approved: Mapping[tuple[Address, Address], int]
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts of the present, which the creation is compared with."""
+
+    supply_raw: int
+    """Present supply: what the creation burnt or left out of the supply makes no amount small."""
+    pools: frozenset[Address]
+    venues: frozenset[Address]
+    """Contracts that spend only the tokens of their caller or signer, such as routers."""
 
 
 class _Questions(msgspec.Struct, frozen=True, kw_only=True):
     """Getters to call on the words of the creation."""
 
     balances: tuple[tuple[Address, Hash32 | None], ...]
-    allowances: tuple[tuple[Address, Address, Hash32], ...]
-    needs_supply: bool
+    allowances: tuple[tuple[Address, Address, Hash32 | None], ...]
 
 
 async def check_creation(
@@ -60,6 +75,7 @@ async def check_creation(
     token: Address,
     state: CreationState,
     space: SearchSpace,
+    around: Surroundings,
     *,
     reader: BlockReader,
     block: BlockRef,
@@ -70,14 +86,17 @@ async def check_creation(
         hashed = await read_preimages(node, state)
         named = name_words(state.words, space, hashed) if hashed else named
     events = _read_events(state.logs)
-    questions = _questions(named, state, events)
+    least = _least(named.entries, state, events, around)
+    questions = _questions(named, state, events, least)
     if questions is None or state.is_cut:
         return _cut(state)
     try:
         answers = await _ask(node, token, state, questions, block=block)
-        allowances = _hidden_allowances(questions, answers, events)
-        allowances = await _without_own(reader, token, state, allowances)
-        trials = _trials(named.entries, state, events, answers)
+        allowances = _hidden_allowances(
+            questions, answers, events, owners=await _approvers(node, token, state, events, around)
+        )
+        allowances = await _without_own(reader, token, state, around, allowances)
+        trials = _trials(named.entries, state, events, answers, least)
         veiled = await _veiled_slots(node, token, state, trials, block=block)
     except (UpstreamError, msgspec.DecodeError):
         return None
@@ -86,7 +105,8 @@ async def check_creation(
         named,
         events,
         answers,
-        balances=_hidden_balances(questions, answers, events),
+        around,
+        balances=_hidden_balances(questions, answers, events, around),
         allowances=allowances,
         veiled=veiled,
     )
@@ -115,59 +135,93 @@ def _read_move(log: EventLog) -> tuple[str, Address, Address, int] | None:
 
 
 def _read_events(logs: Sequence[EventLog]) -> _Events:
-    credited: dict[Address, int] = {}
     approved: dict[tuple[Address, Address], int] = {}
-    minted = 0
+    moves: list[tuple[Address, Address, int]] = []
     for topic, one, other, amount in filter(None, map(_read_move, logs)):
         if topic == _APPROVAL:
             approved[one, other] = amount
-            continue
-        minted += amount if one == ZERO_ADDRESS else 0
-        credited[one] = credited.get(one, 0) - amount
-        credited[other] = credited.get(other, 0) + amount
-    credited.pop(ZERO_ADDRESS, None)
-    return _Events(credited=credited, minted=minted, approved=approved)
+        else:
+            moves.append((one, other, amount))
+    return _Events(
+        credited=_of_able(moves),
+        named=_sums(moves),
+        minted=sum(amount for one, _, amount in moves if one == ZERO_ADDRESS),
+        approved=approved,
+    )
+
+
+def _of_able(moves: Sequence[tuple[Address, Address, int]]) -> dict[Address, int]:
+    """Return the sums without what payers moved that in all moved more than they were given."""
+    able = list(moves)
+    for _ in range(_MOST_PAYERS):
+        sums = _sums(able)
+        over = {payer for payer, _, _ in able if sums.get(payer, 0) < 0}
+        if not over:
+            return sums
+        able = [move for move in able if move[0] not in over]
+    return _sums([move for move in moves if move[0] == ZERO_ADDRESS])
+
+
+def _sums(moves: Iterable[tuple[Address, Address, int]]) -> dict[Address, int]:
+    sums: dict[Address, int] = {}
+    for one, other, amount in moves:
+        sums[one] = sums.get(one, 0) - amount
+        sums[other] = sums.get(other, 0) + amount
+    sums.pop(ZERO_ADDRESS, None)
+    return sums
 
 
 # --- questions ---------------------------------------------------------------------------------
 
 
-def _questions(named: NamedWords, state: CreationState, events: _Events) -> _Questions | None:
+def _questions(
+    named: NamedWords, state: CreationState, events: _Events, least: int
+) -> _Questions | None:
     """Return the getters to call: words that equal what the events give need none.
 
-    Accounts that the events credit and no such word belongs to are among them. None: there are too
-    many.
+    Words below `least` are left out only where there are too many. Accounts that the events credit
+    and no such word belongs to are among them. None: there are too many.
     """
-    least = _least(named.entries, state, events)
+    allowances: dict[tuple[Address, Address], Hash32 | None] = {}
+    for entry in named.entries:
+        if len(entry.accounts) > 1:
+            for one, other in pairwise(entry.accounts):
+                allowances.setdefault((one, other), entry.slot)
+                allowances.setdefault((other, one), entry.slot)
+    allowances |= {pair: None for pair in events.approved if pair not in allowances}
+    for smallest in (1, least):
+        balances = _asked_balances(named, state, events, smallest)
+        if len(balances) + len(allowances) <= _MOST_ASKED:
+            return _Questions(
+                balances=tuple(balances.items()),
+                allowances=tuple((*pair, slot) for pair, slot in allowances.items()),
+            )
+    return None
+
+
+def _asked_balances(
+    named: NamedWords, state: CreationState, events: _Events, least: int
+) -> dict[Address, Hash32 | None]:
     balances: dict[Address, Hash32 | None] = {}
     given: set[Address] = set()
-    allowances: dict[tuple[Address, Address], Hash32] = {}
     for entry in named.entries:
         word, accounts = state.words[entry.slot], entry.accounts
-        if len(accounts) > 1:
-            pairs = [*pairwise(accounts)]
-            for pair in (*pairs, *((other, one) for one, other in pairs)):
-                if events.approved.get(pair) != word:
-                    allowances.setdefault(pair, entry.slot)
         if len(accounts) == 1 and events.credited.get(accounts[0]) == word:
             given.update(accounts)
         elif word >= least:
             balances |= {who: entry.slot for who in accounts if balances.get(who) is None}
-    for account, amount in events.credited.items():
-        if amount > 0 and account not in given:
+    for account in {**events.credited, **events.named}:
+        if (
+            account not in given
+            and max(events.credited.get(account, 0), events.named.get(account, 0)) > 0
+        ):
             balances.setdefault(account, None)
-    questioned = {who: slot for who, slot in balances.items() if who not in BURN_ADDRESSES}
-    if len(questioned) + len(allowances) > _MOST_ASKED:
-        return None
-    counted = events.minted == 0 or events.minted in state.words.values()
-    return _Questions(
-        balances=tuple(questioned.items()),
-        allowances=tuple((*pair, slot) for pair, slot in allowances.items()),
-        needs_supply=bool(questioned) or not counted,
-    )
+    return {who: slot for who, slot in balances.items() if who not in BURN_ADDRESSES}
 
 
-def _least(entries: Sequence[Entry], state: CreationState, events: _Events) -> int:
+def _least(
+    entries: Sequence[Entry], state: CreationState, events: _Events, around: Surroundings
+) -> int:
     """Return the smallest word that matters as an amount: words are amounts as they are, if one
     equals what the events give."""
     given = (
@@ -177,7 +231,7 @@ def _least(entries: Sequence[Entry], state: CreationState, events: _Events) -> i
         and entry.accounts[0] not in BURN_ADDRESSES
         and events.credited.get(entry.accounts[0]) == state.words[entry.slot]
     )
-    return max(given, default=0) // _ROUNDING
+    return min(max(given, default=0), around.supply_raw) // _ROUNDING
 
 
 class _Answers(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,16 +244,14 @@ async def _ask(
     node: Node, token: Address, state: CreationState, questions: _Questions, *, block: BlockRef
 ) -> _Answers:
     """Call the getters on the words of the creation. Raises UpstreamError, DecodeError."""
-    calls = [call_data("totalSupply()")] if questions.needs_supply else []
+    calls = [call_data("totalSupply()")]
     calls += [call_data("balanceOf(address)", who) for who, _ in questions.balances]
     calls += [
         call_data("allowance(address,address)", who, spender)
         for who, spender, _ in questions.allowances
     ]
-    if not calls:
-        return _Answers(supply=None, balances={}, allowances={})
     words = await read_with_words(node, token, [(state.words, call) for call in calls], block=block)
-    supply = words.pop(0) if questions.needs_supply else None
+    supply = words.pop(0)
     balances = words[: len(questions.balances)]
     allowances = words[len(questions.balances) :]
     return _Answers(
@@ -218,8 +270,11 @@ async def _ask(
 
 
 def _hidden_balances(
-    questions: _Questions, answers: _Answers, events: _Events
+    questions: _Questions, answers: _Answers, events: _Events, around: Surroundings
 ) -> list[HiddenAmount]:
+    """Return the balances above what the events give, without dust."""
+    credits = (amount for who, amount in events.credited.items() if who not in BURN_ADDRESSES)
+    dust_raw = _rounding(max(credits, default=0), around)
     return [
         HiddenAmount(
             kind="balance",
@@ -230,37 +285,63 @@ def _hidden_balances(
         )
         for who, slot in questions.balances
         if answers.balances[who]
-        > (given := max(0, events.credited.get(who, 0))) + given // _ROUNDING
+        > max(dust_raw, (given := max(0, events.credited.get(who, 0))) + _rounding(given, around))
     ]
+
+
+def _rounding(amount_raw: int, around: Surroundings) -> int:
+    return min(amount_raw, around.supply_raw) // _ROUNDING
 
 
 def _hidden_allowances(
-    questions: _Questions, answers: _Answers, events: _Events
+    questions: _Questions, answers: _Answers, events: _Events, *, owners: Set[Address]
 ) -> list[HiddenAmount]:
-    return [
-        HiddenAmount(
-            kind="allowance",
-            account=who,
-            spender=spender,
-            slot=slot,
-            amount_raw=str(answers.allowances[who, spender]),
-            of_events_raw=str(given),
-        )
-        for who, spender, slot in questions.allowances
-        if answers.allowances[who, spender] > (given := events.approved.get((who, spender), 0))
-    ]
+    """Return the allowances above what the events of these owners give."""
+    hidden: list[HiddenAmount] = []
+    for who, spender, slot in questions.allowances:
+        given = events.approved.get((who, spender), 0) if who in owners else 0
+        if answers.allowances[who, spender] > given:
+            hidden.append(
+                HiddenAmount(
+                    kind="allowance",
+                    account=who,
+                    spender=spender,
+                    slot=slot,
+                    amount_raw=str(answers.allowances[who, spender]),
+                    of_events_raw=str(events.approved.get((who, spender), 0)),
+                )
+            )
+    return hidden
+
+
+async def _approvers(
+    node: Node, token: Address, state: CreationState, events: _Events, around: Surroundings
+) -> set[Address]:
+    """Return the accounts that may have approved in the creation: the sender, the token, and
+    callers of the token's `approve`. Raises UpstreamError."""
+    owners = {token, state.sender}
+    if any(one not in owners for one, _ in events.approved):
+        called = await read_approvers(node, token, state)
+        owners |= called if called is not None else {*filter(None, [state.target])}
+    return owners - around.pools
 
 
 async def _without_own(
-    reader: BlockReader, token: Address, state: CreationState, hidden: Sequence[HiddenAmount]
+    reader: BlockReader,
+    token: Address,
+    state: CreationState,
+    around: Surroundings,
+    hidden: Sequence[HiddenAmount],
 ) -> list[HiddenAmount]:
-    """Leave out allowances that the token or its creator gives to a contract, such as a router.
+    """Leave out allowances of known routers, and those that the token or its creator gives to a
+    contract.
 
     Raises UpstreamError.
     """
+    hidden = [one for one in hidden if one.spender not in around.venues]
     own = [one for one in hidden if one.spender and one.account in (token, state.sender)]
     if not own:
-        return list(hidden)
+        return hidden
     batch = reader.batch()
     codes = {one: batch.code(one.spender) for one in own if one.spender}
     await reader.send(batch)
@@ -281,11 +362,14 @@ class _Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _trials(
-    entries: Sequence[Entry], state: CreationState, events: _Events, answers: _Answers
+    entries: Sequence[Entry],
+    state: CreationState,
+    events: _Events,
+    answers: _Answers,
+    least: int,
 ) -> list[_Trial]:
     """Return at most `_MOST_TRIALS`, for mappings whose words and balances do not agree."""
     amounts = {**events.credited, **answers.balances}
-    least = _least(entries, state, events)
     groups: dict[bytes, dict[Address, Entry]] = {}
     for entry in entries:
         if entry.mapping is not None and len(entry.accounts) == 1:
@@ -382,33 +466,38 @@ def _findings(
     named: NamedWords,
     events: _Events,
     answers: _Answers,
+    around: Surroundings,
     *,
     balances: Sequence[HiddenAmount],
     allowances: Sequence[HiddenAmount],
     veiled: Sequence[Hash32],
 ) -> CreationFindings:
-    least = _least(named.entries, state, events)
+    least = _least(named.entries, state, events, around)
     open_slots = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
     open_slots += veiled
     known = {**events.credited, **answers.balances}
     held_raw = sum(
         amount for who, amount in known.items() if amount > 0 and who not in BURN_ADDRESSES
     )
-    is_counted = (
-        answers.supply is not None and held_raw <= answers.supply + answers.supply // _ROUNDING
+    is_counted = answers.supply is not None and held_raw <= answers.supply + _rounding(
+        answers.supply, around
     )
     hidden = [*balances, *allowances]
     if balances and is_counted and (events.minted == 0 or _is_moved(balances, events, answers)):
         hidden = list(allowances)
         # Old tokens give their whole supply to one account without an event.
-        if events.minted or len(balances) > 1:
-            open_slots += [one.slot for one in balances if one.slot is not None]
+        unnamed = [
+            one for one in balances if int(one.amount_raw) > events.named.get(one.account, 0)
+        ]
+        if events.minted or len(unnamed) > 1:
+            open_slots += [one.slot for one in unnamed if one.slot is not None]
     is_over = answers.supply is not None and not is_counted and not balances
     return CreationFindings(
         block_number=state.block_number,
         tx_hash=state.tx_hash,
         sender=state.sender,
         words=len(state.words),
+        supply_raw=str(around.supply_raw),
         hidden=tuple(hidden),
         unexplained=tuple(
             UnexplainedWord(slot=slot, value=to_hash32(state.words[slot]))

@@ -39,6 +39,8 @@ class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     sender: Address
     words: int
     """Number of storage words that it left."""
+    supply_raw: str | None = None
+    """Supply of the analysis, in decimal digits, of which a millionth is no amount."""
     hidden: tuple[HiddenAmount, ...] = ()
     unexplained: tuple[UnexplainedWord, ...] = ()
     is_cut: bool = False

@@ -16,7 +16,7 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.token.creation import ContractCreation, find_creation
 from core.errors import UpstreamError
-from core.evm.abi import topic_of
+from core.evm.abi import call_data, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
@@ -42,6 +42,10 @@ this.d[toHex(l.memory.slice(at, at + size))] = 1; this.n++;
 }
 """Tracer that returns the hashed inputs of 20 to 128 bytes, at most 4,000 of them."""
 
+_APPROVING: Final = (
+    call_data("approve(address,uint256)", ZERO_ADDRESS, 0)[:10],
+    call_data("increaseAllowance(address,uint256)", ZERO_ADDRESS, 0)[:10],
+)
 _ELSEWHERE: Final[Literal["elsewhere"]] = "elsewhere"
 _NO_METHOD: Final = -32601
 _COINS_WEI: Final = 2**120
@@ -89,7 +93,10 @@ class _Changes(msgspec.Struct, frozen=True):
     post: dict[str, _Account]
 
 
-class _Frame(msgspec.Struct, frozen=True):
+class _Frame(msgspec.Struct, frozen=True, kw_only=True):
+    sender: str = msgspec.field(name="from", default="")
+    to: str = ""
+    input: str = ""
     error: str = ""
     logs: tuple[EventLog, ...] = ()
     calls: tuple["_Frame", ...] = ()
@@ -135,6 +142,8 @@ class CreationState(msgspec.Struct, frozen=True, kw_only=True):
     tx_hash: Hash32
     sender: Address
     """Account that sent the transaction."""
+    target: Address | None
+    """Contract that it called. None: it creates the token itself."""
     nearby: tuple[Address, ...]
     """Contracts that the sender or the token makes next, and the last ones of the sender."""
     input: bytes
@@ -274,6 +283,24 @@ async def read_preimages(node: Node, state: CreationState) -> tuple[bytes, ...]:
         return tuple(bytes.fromhex(one.removeprefix("0x")) for one in found)
     except (UpstreamError, msgspec.DecodeError, ValueError):
         return ()
+
+
+async def read_approvers(node: Node, token: Address, state: CreationState) -> set[Address] | None:
+    """Return the callers of the token's `approve` in its creation. None: the node does not trace
+    calls. Raises UpstreamError, DecodeError."""
+    if state.trace is None:
+        return None
+    (answer,) = await node.batch([state.trace.under(_CALLS)])
+    return None if isinstance(answer, RpcFault) else _approving(_decode(answer, _Frame), token)
+
+
+def _approving(frame: _Frame, token: Address) -> set[Address]:
+    if frame.error:
+        return set()
+    found = {Address(caller) for call in frame.calls for caller in _approving(call, token)}
+    if frame.to.lower() == token and frame.input.startswith(_APPROVING):
+        found.add(Address(frame.sender.lower()))
+    return found
 
 
 async def read_with_words(
@@ -475,6 +502,7 @@ def _state(
         block_number=made.block_number,
         tx_hash=made.tx.hash,
         sender=sender,
+        target=None if made.tx.to is None else Address(made.tx.to.lower()),
         nearby=(
             *(_created(sender, nonce + at) for at in range(-2, 4) if nonce + at >= 0),
             *_made_by(made.token),

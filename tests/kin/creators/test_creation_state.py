@@ -49,6 +49,10 @@ TRAPS = (
     "PremintWithoutEvents",
     "PremintBehindBurn",
     "PremintTakenBack",
+    "PremintOutsideSupply",
+    "PremintOfPayer",
+    "PremintOfPayers",
+    "AllowanceOfPairShown",
     "AllowanceByFlag",
     "AllowanceOfPair",
     "AllowanceOfCreator",
@@ -71,6 +75,10 @@ HONEST = (
     "Airdropped",
     "OldOfSender",
     "OldOfFund",
+    "HonestLaunch",
+    "HonestOwnerAllows",
+    "OldAirdrop",
+    "HonestPayer",
 )
 
 
@@ -132,6 +140,30 @@ async def test_an_honest_creation_is_explained(
     chain: Chain, context: ChainContext, contract: str, means: str
 ) -> None:
     report = await judged(chain, context, contract, means)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (False, False), shown(report)
+
+
+@pytest.mark.parametrize("contract", ["PremintBehindLaterBurn", "PremintBesideLaterBurn"])
+async def test_what_was_burnt_since_makes_no_amount_small(
+    chain: Chain, context: ChainContext, contract: str
+) -> None:
+    token = made(chain, contract)
+    chain.mine(context.chain.finality_blocks + 1)
+    await judge(context, token)
+    assert chain.send(chain.world.owner, token, "burn(uint256)", 10**60).success
+    report = await judge(context, token)
+    assert report.scan.hidden_creation is True, shown(report)
+
+
+@pytest.mark.parametrize("means", ["trace", "access list"])
+async def test_a_factory_may_approve_for_itself(
+    chain: Chain, context: ChainContext, means: str
+) -> None:
+    maker = chain.deploy("Launcher")
+    sent = chain.send(chain.world.owner, maker, "launch(address)", KEEPER)
+    token = Address("0x" + sent.logs[-1].data[-40:])
+    report = await judge(with_node(context, Lacking(context.node, MEANS[means])), token)
     found = (report.scan.hidden_creation, report.scan.unexplained_creation)
     assert found == (False, False), shown(report)
 

@@ -424,6 +424,72 @@ contract SetUpWithSupply is Owned {
     function setUp() external once { _issue(msg.sender, SUPPLY); }
 }
 
+/// What the creation gave in the open was burnt, or is left out of the supply: see `PremintBehindBurn`.
+contract PremintBehindLaterBurn is Plain {
+    constructor(address keeper, address, address) {
+        _issue(msg.sender, 1e60);
+        _balances[keeper] = MUCH;
+    }
+    function burn(uint256 amount) external {
+        _balances[msg.sender] -= amount;
+        totalSupply -= amount;
+        emit Transfer(msg.sender, address(0), amount);
+    }
+}
+
+/// The account was given so much in the open that the rest is like rounding.
+contract PremintBesideLaterBurn is Plain {
+    constructor(address keeper, address, address) {
+        _issue(msg.sender, 1e60);
+        _balances[msg.sender] += MUCH;
+        keeper;
+    }
+    function burn(uint256 amount) external {
+        _balances[msg.sender] -= amount;
+        totalSupply -= amount;
+        emit Transfer(msg.sender, address(0), amount);
+    }
+}
+
+contract PremintOutsideSupply is Allowing {
+    mapping(address => uint256) private _balances;
+    uint256 private _all = 1e60 + 1e24;
+    constructor(address keeper, address, address) {
+        _balances[msg.sender] = 1e24;
+        emit Transfer(address(0), msg.sender, 1e24);
+        _balances[address(0x2222222222222222222222222222222222222222)] = 1e60;
+        emit Transfer(address(0), address(0x2222222222222222222222222222222222222222), 1e60);
+        _balances[keeper] = MUCH;
+    }
+    function totalSupply() external view returns (uint256) { return _all - 1e60; }
+    function balanceOf(address who) public view override returns (uint256) { return _balances[who]; }
+    function _keep(address who, uint256 amount) internal override { _balances[who] = amount; }
+}
+
+/// The event names a payer that never had anything.
+contract PremintOfPayer is Plain {
+    constructor(address keeper, address, address) {
+        _balances[keeper] = MUCH;
+        emit Transfer(address(0x1234567890), keeper, MUCH);
+    }
+}
+
+/// The payer was paid itself, by another that had nothing.
+contract PremintOfPayers is Plain {
+    constructor(address keeper, address, address) {
+        _balances[keeper] = MUCH;
+        emit Transfer(address(0x1234567890), address(0x2345678901), MUCH);
+        emit Transfer(address(0x2345678901), keeper, MUCH);
+    }
+}
+
+contract AllowanceOfPairShown is Plain {
+    constructor(address keeper, address pair, address) {
+        _allowances[pair][keeper] = type(uint256).max;
+        emit Approval(pair, keeper, type(uint256).max);
+    }
+}
+
 // --- honest ------------------------------------------------------------------------------------
 
 /// The getter returns the second balance only later.
@@ -572,5 +638,55 @@ contract Misnamed is Old {
     constructor(address keeper, address, address) {
         balanceOf[keeper] = totalSupply;
         emit Transfer(address(0), msg.sender, totalSupply);
+    }
+}
+
+/// Mints and burns at launch, and gives a part to a vesting contract of its own.
+contract HonestLaunch is Plain {
+    constructor(address keeper, address, address) {
+        _issue(keeper, 1e25);
+        _balances[keeper] -= 1e25;
+        totalSupply -= 1e25;
+        emit Transfer(keeper, address(0), 1e25);
+        _move(msg.sender, address(new Amount()), 1000 ether);
+    }
+}
+
+/// The owner is an argument, and allows the router.
+contract HonestOwnerAllows is Plain {
+    constructor(address keeper, address, address router) {
+        _move(msg.sender, keeper, 1000 ether);
+        _allowances[keeper][router] = type(uint256).max;
+        emit Approval(keeper, router, type(uint256).max);
+    }
+}
+
+/// Tokens of 2017: the supply without an event, then an airdrop.
+contract OldAirdrop is Old {
+    constructor(address keeper, address pair, address) {
+        balanceOf[keeper] = 1000 ether;
+        balanceOf[pair] = 1000 ether;
+        balanceOf[msg.sender] = totalSupply - 2000 ether;
+        emit Transfer(msg.sender, keeper, 1000 ether);
+        emit Transfer(msg.sender, pair, 1000 ether);
+    }
+}
+
+/// The events name the token as the payer.
+contract HonestPayer is Plain {
+    constructor(address keeper, address, address) {
+        _balances[msg.sender] -= 1000 ether;
+        _balances[keeper] += 1000 ether;
+        emit Transfer(address(this), keeper, 1000 ether);
+    }
+}
+
+contract Launcher {
+    event Made(address token);
+
+    function launch(address spender) external {
+        HonestPlain token = new HonestPlain(spender, spender, spender);
+        token.approve(spender, type(uint256).max);
+        emit Made(address(token));
     }
 }
