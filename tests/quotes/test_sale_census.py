@@ -7,7 +7,7 @@ from analysis.quotes.sale_census import CensusSeller, SaleCensus, take_census
 from assay.demo.layout import ZooToken
 from core.evm.abi import selector_of
 from core.evm.primitives import Address
-from tests.harness.chain.contexts import judge
+from tests.harness.chain.contexts import LACKING, Lacking, judge, with_node
 from tests.harness.chain.transactions import Chain, Sent
 from tests.harness.quotes.quote_traps import place, with_traps
 
@@ -138,3 +138,36 @@ async def test_old_buyers_are_held_back_by_what_their_purchase_wrote(
             assert decided.write is not None
             assert seller.bought is not None
             assert decided.write.tx_hash == seller.bought.tx_hash
+
+
+@pytest.mark.parametrize("method", ["traces", "calls"])
+async def test_a_node_that_simulates_less_gives_the_same_or_no_answer(
+    traps: Chain, context: ChainContext, method: str
+) -> None:
+    token = place(traps, "VictimListToken")
+    accounts = buyers(traps, token, 3)
+    named = name_them(traps, token, accounts[:1])
+    lacking = with_node(context, Lacking(context.node, LACKING[method]))
+    census = await census_of(lacking, token)
+    outcomes = {each.holder: each.outcome for each in census.sellers}
+    if method == "calls":
+        assert set(outcomes.values()) == {"unknown"}
+        return
+    assert outcomes == {accounts[0]: "failed", accounts[1]: "sold", accounts[2]: "sold"}
+    (seller,) = (each for each in census.sellers if each.outcome == "failed")
+    (decided,) = seller.decided_by
+    assert decided.write is not None
+    assert decided.write.tx_hash == named.hash
+
+
+async def test_a_late_census_leaves_out_causes_and_keeps_sales(
+    traps: Chain, context: ChainContext
+) -> None:
+    token = place(traps, "VictimListToken")
+    accounts = buyers(traps, token, 2)
+    name_them(traps, token, accounts[:1])
+    report = await judge(context, token.address)
+    census = await take_census(context, token.address, report, until_s=0.0)
+    assert by_outcome(census, "failed") == {accounts[0]}
+    assert all(each.decided_by == () for each in census.sellers)
+    assert not census.has_lists_searched

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from analysis.reads.indexed_facts import SaleHistory
 from assay.service.record_report import record_refusal, record_report
+from assay.service.store_adapter import ReportStore
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings
 from core.evm.primitives import BlockRef
+from core.report.notifications import ObservationKind
 from core.report.report import Report
 from core.report.rows import RefusalRow
 from sql.chain.blocks import insert_blocks
@@ -267,3 +272,41 @@ def test_old_observations_are_forgotten() -> None:
         delete_old_observations(store, chain_id=1, before_s=NOW_S + 12 * 150)
         left = list_causes(store, ids[TOKEN], above=-1, up_to=999)
         assert [one.block_number for one in left] == [200]
+
+
+async def test_failed_sales_of_a_token_are_told_from_its_other_failures() -> None:
+    with closing(Store.open(MEMORY)) as store:
+        token_id = watch(store, TOKEN)[TOKEN]
+        kinds: tuple[tuple[ObservationKind, str], ...] = (
+            ("failed_trade", "sell"),
+            ("failed_trade", "buy"),
+            ("owner_call", "0x12345678"),
+            ("failed_trade", "sell"),
+        )
+        with store.transaction() as tx:
+            write_observations(
+                tx,
+                [
+                    Observation(
+                        chain_id=1,
+                        block_number=number,
+                        block_time_s=NOW_S + number,
+                        token_id=token_id,
+                        kind=kind,
+                        tx_hash=hash32(number),
+                        sender=address(number),
+                        what=what,
+                        detail="not you",
+                    )
+                    for number, (kind, what) in enumerate(kinds, 1)
+                ],
+                pace=PACE,
+                now_s=NOW_S,
+            )
+        index = ReportStore(store, AnalysisSettings())
+        chain = next(one for one in load_chains(None) if one.id == 1)
+        found = await index.sale_history(chain, address(TOKEN), block(3))
+        assert [(one.block_number, one.trader) for one in found.failed] == [(1, address(1))]
+        assert (found.is_watched, found.call_blocks) == (True, (3,))
+        unknown = await index.sale_history(chain, address(TOKEN + 1), block(9))
+        assert unknown == SaleHistory()

@@ -130,7 +130,7 @@ class CensusAnswer(Shape, frozen=True, kw_only=True):
     sellers: tuple[HolderSale, ...]
     """Holders, latest buyers first."""
     is_watched: bool
-    """false: the token was never watched here, so that no real failed sale can be known."""
+    """false: nothing was observed of the token here, so that no real failed sale can be known."""
     failed_sales: tuple[RealFailedSale, ...]
     """Real failed sales that were observed, newest first, at most twenty."""
 
