@@ -18,6 +18,7 @@ from analysis.scenarios.trade.transfer import TransferResult
 from analysis.simulation.simulate_v1 import NotSimulated, Passed
 from analysis.token import timebomb_status
 from analysis.token.burned_supply import Burned
+from analysis.token.cap_evaluation import CapLimits
 from analysis.token.contract_clock import ContractClock
 from analysis.token.creation_findings import CreationFindings
 from analysis.token.holders import TopHolders
@@ -75,6 +76,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """None: the code's conditions are not known, or not checked yet."""
     hidden_owner_controls: bool | None = None
     """None: not every condition is known."""
+    caps: CapLimits = CapLimits()
+    """Sizes of the caps in force."""
     creates_balances: bool | None = None
     balances_can_be_created: bool | None = None
     """None: not simulated yet, or not every open function was probed."""
@@ -175,7 +178,14 @@ def _scan_findings(facts: Facts) -> ScanFindings:
         hidden_creation=facts.creation.is_hidden if facts.creation else None,
         unexplained_creation=facts.creation.is_unexplained if facts.creation else None,
         liquidity_risk=facts.liquidity_risk,
+        trading_cap_pct=_share_pct(facts, facts.caps.transfer_raw),
+        position_cap_pct=_share_pct(facts, facts.caps.holding_raw),
     )
+
+
+def _share_pct(facts: Facts, amount_raw: int | None) -> float | None:
+    supply_raw = facts.metadata.supply_raw
+    return None if amount_raw is None or not supply_raw else round(100 * amount_raw / supply_raw, 6)
 
 
 def _pool_rows(facts: Facts, *, min_liquidity_usd: float) -> tuple[PoolResultRow, ...] | None:

@@ -344,6 +344,7 @@ class TokenScan:
             trades={pool.candidate.key: PENDING for pool in self.traded},
             transfer_checked_at_s=self.no_wallet_at_s,
             hidden_owner_controls=controls.is_hidden,
+            caps=limits,
             powers=self.powers,
             are_powers_known=self.code.powers.is_complete,
             state=state_words(

@@ -159,3 +159,14 @@ async def test_a_limit_by_the_sellers_balance_is_no_number(
     sale = limit(found, "sale")
     assert (sale.limit_raw, sale.is_limited) == (None, None)
     assert limit(found, "transfer").is_limited is False
+
+
+async def test_a_report_has_the_caps_of_the_code_in_percent(
+    traps: Chain, context: ChainContext
+) -> None:
+    capped = (await judge(context, place(traps, "FlooredLimitToken").address)).scan
+    assert capped.trading_cap_pct == pytest.approx(1, abs=1e-5)
+    assert capped.position_cap_pct is None
+    wallet = (await judge(context, place(traps, "MaxWalletToken").address)).scan
+    assert wallet.position_cap_pct == 2
+    assert (await judge(context, place(traps).address)).scan.trading_cap_pct is None

@@ -304,9 +304,13 @@ async def test_failed_sales_of_a_token_are_told_from_its_other_failures() -> Non
                 now_s=NOW_S,
             )
         index = ReportStore(store, AnalysisSettings())
+
+        def pin(number: int) -> BlockRef:
+            return BlockRef(number=number, hash=hash32(number), parent_hash=hash32(0), time_s=NOW_S)
+
         chain = next(one for one in load_chains(None) if one.id == 1)
-        found = await index.sale_history(chain, address(TOKEN), block(3))
+        found = await index.sale_history(chain, address(TOKEN), pin(3))
         assert [(one.block_number, one.trader) for one in found.failed] == [(1, address(1))]
         assert (found.is_watched, found.call_blocks) == (True, (3,))
-        unknown = await index.sale_history(chain, address(TOKEN + 1), block(9))
+        unknown = await index.sale_history(chain, address(TOKEN + 1), pin(9))
         assert unknown == SaleHistory()

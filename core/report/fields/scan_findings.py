@@ -137,3 +137,23 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             null="the creating transaction was not found, or the node cannot repeat it",
         ),
     ] = None
+    trading_cap_pct: Annotated[
+        float | None,
+        _field(
+            meaning="Largest single transfer that the code allows with today's storage, in percent "
+            "of the supply. A search in simulations is at `/limits`.",
+            unit="percent",
+            null="no such cap is in force, or its size could not be evaluated",
+            is_native=True,
+        ),
+    ] = None
+    position_cap_pct: Annotated[
+        float | None,
+        _field(
+            meaning="Most that the code allows an address to hold with today's storage, in percent "
+            "of the supply.",
+            unit="percent",
+            null="no such cap is in force, or its size could not be evaluated",
+            is_native=True,
+        ),
+    ] = None
