@@ -12,6 +12,7 @@ import msgspec
 
 from analysis.market import routers
 from analysis.market.pool_ranking import pick_traded
+from analysis.market.venues.families import uniswap_v2
 from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound, run_first_round
@@ -81,7 +82,7 @@ async def find_opening(context: ChainContext, token: Address, report: Report) ->
     first_round = await run_first_round(context, token, newest, known)
     state = await run_second_round(context, first_round, token)
     least_usd = context.settings.min_liquidity_usd
-    dex = next((one for one in context.chain.dexes if one.kind == "AmmV2"), None)
+    dex = next((one for one in context.chain.dexes if one.kind == uniswap_v2.VENUE.kind), None)
     if pick_traded(state.pools, at_most=1, min_liquidity_usd=least_usd):
         return _none(first_round.pin, "the token has a pool that can be traded")
     if dex is None:
