@@ -68,7 +68,7 @@ class FunderKin(msgspec.Struct, frozen=True, kw_only=True):
 
     funder: Address
     accounts: int
-    """Creators that it funded, up to one above 200: an exchange pays out to many."""
+    """Looked-up accounts that it funded, up to one above 200: an exchange pays out to many."""
     tokens: Sequence[Kin]
     """Tokens of other creators, last funded first."""
 

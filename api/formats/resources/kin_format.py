@@ -90,7 +90,7 @@ class KinAnswer(Shape, frozen=True, kw_only=True):
     funder: str | None
     """Account that gave the creator its first coins, in a separate transaction. null: not known."""
     funded_accounts: int | None
-    """Creators of analysed tokens that it funded, at most 200 counted. null: not known."""
+    """Looked-up creators and first buyers that it funded, at most 200 counted. null: not known."""
     has_more_accounts: bool | None
     """There are more than those counted, as of an exchange. null: not known."""
     same_funder: KinList | None
