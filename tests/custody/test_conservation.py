@@ -47,9 +47,23 @@ DOUBLES: Final = (
 )
 
 
+STALE: Final = {
+    "MarkedBetween": "self",
+    "MarkedInCall": "other",
+    "MarkedByOwnCode": "other",
+    "TransientMark": "self",
+    "ZeroRateBefore": "self",
+    "CheckedThenCalled": "other",
+    "NestedSelfDouble": "self",
+    "FieldSelfDouble": "self",
+}
+"""Recipient of each trap in which a test is relied on after it no longer holds."""
+STEADY: Final = ("MarkedElsewhere", "CalledThenChecked", "NestedHonest", "EndlessAfterCall")
+
+
 @pytest.fixture
 def chain(chain: Chain) -> Chain:
-    return with_contracts(with_contracts(chain, "Credits.sol"), "Sums.sol")
+    return with_contracts(with_contracts(chain, "Credits.sol"), "Sums.sol", "Stale.sol")
 
 
 def code_of(chain: Chain, token: Address) -> CodeAnalysis:
@@ -97,6 +111,35 @@ def test_what_raises_the_sum_of_balances_is_not_proved(chain: Chain, name: str) 
     assert grown > 0
     assert found.create_balances(is_probed=True) is True
     assert TRAPS[name] in {each.reason for each in found.every}
+
+
+def act_by_contract(chain: Chain, name: str, recipient: str) -> tuple[Address, int]:
+    """Deploy a token and let a contract that holds a little of it call `act`. Return the token and
+    by how much all balances have grown together."""
+    token, actor = chain.deploy(name), chain.deploy("Actor")
+    other, friend = chain.fresh_account(), chain.fresh_account()
+    chain.send(chain.world.owner, token, "transfer(address,uint256)", actor, AMOUNT)
+    people = (chain.world.owner, actor, other, friend)
+    before = sum(chain.balance(token, each) for each in people)
+    to = actor if recipient == "self" else other
+    call = "run(address,address,uint256,address)"
+    if not chain.send(friend, actor, call, token, to, AMOUNT, friend).success:
+        return token, 0
+    return token, sum(chain.balance(token, each) for each in people) - before
+
+
+@pytest.mark.parametrize("name", STALE)
+def test_what_was_tested_before_a_change_proves_nothing(chain: Chain, name: str) -> None:
+    token, grown = act_by_contract(chain, name, STALE[name])
+    assert grown != 0
+    assert unproved(chain, token).create_balances(is_probed=False) is not False
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_what_cannot_change_is_proved(chain: Chain, name: str) -> None:
+    token, grown = act_by_contract(chain, name, "other")
+    assert grown <= 0
+    assert unproved(chain, token).every == ()
 
 
 @pytest.mark.parametrize("name", DOUBLES)

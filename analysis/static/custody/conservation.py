@@ -354,7 +354,7 @@ class ConservationSearch(PathSearch):
             )
         is_raised = self._is_raised(state.ledger, ledger)
         facts = frozenset(
-            fact for fact in state.facts if self._lasts(fact, slot, is_raised=is_raised)
+            fact for fact in state.facts if self._outlasts(fact, slot, is_raised=is_raised)
         )
         return msgspec.structs.replace(state, ledger=ledger, facts=facts)
 
@@ -535,8 +535,16 @@ class ConservationSearch(PathSearch):
         change = added(after.balances, negated(before.balances))
         return not after.broken and all(count > 0 for _, count in change)
 
-    def _lasts(self, fact: Fact, slot: Value, *, is_raised: bool) -> bool:
-        """True if a fact holds after a store: a balance that is compared is not lowered."""
+    def _forget(self, effect: Effect, state: SearchState) -> SearchState:
+        after = super()._forget(effect, state)
+        if effect.kind != "SSTORE" or not self.slice.is_event(effect):
+            return after
+        # `_do` has judged the differences, by whether the store raises a balance.
+        kept = {fact for fact in state.facts if isinstance(fact, NotNegative)}
+        return msgspec.structs.replace(after, facts=after.facts | kept)
+
+    def _outlasts(self, fact: Fact, slot: Value, *, is_raised: bool) -> bool:
+        """True if a difference is still not negative: a balance that is compared is not lowered."""
         if not isinstance(fact, NotNegative):
             return True
         words = [fact.subtrahend]

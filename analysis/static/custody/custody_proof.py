@@ -51,6 +51,7 @@ from analysis.static.dataflow.storage_layout import (
 )
 from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
+from analysis.static.evm.held_reads import may_alias
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -143,6 +144,7 @@ class CustodyProver:
         self._anywhere: dict[Hashable, bool] = {}
         self._deep: dict[Value, frozenset[Expr]] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
+        self._open_slots: dict[Value, bool] = {}
 
     def pay(self, steps: int) -> bool:
         """Spend work budget of this code. Return False if none is left."""
@@ -524,6 +526,17 @@ class CustodyProver:
                 term for term in self.deep(word) if term.operation == "CALLDATALOAD"
             )
         return found
+
+    def is_open_to_all(self, slot: Value) -> bool:
+        """True if ordinary callers of some function may change the word at a slot."""
+        known = self._open_slots.get(slot)
+        if known is None:
+            known = self._open_slots[slot] = any(
+                may_alias(self.code.pool, slot, write.slot)
+                and not self.gates.is_gated(write.entry, {write.pc})
+                for write in self.code.writes.all
+            )
+        return known
 
     def deep(self, word: Value) -> frozenset[Expr]:
         """Return all subexpressions, including those in hashes, phis and tops."""

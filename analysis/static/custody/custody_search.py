@@ -5,15 +5,26 @@ obligations to the state, and facts of the branches discharge them. What is left
 is unproved, as is everything where a bound on states or work is reached (over-approximation).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from analysis.static.custody.custody_facts import Fact, normal
+from analysis.static.custody.custody_facts import (
+    AllowanceCovers,
+    AllowanceUnlimited,
+    CallerListed,
+    Distinct,
+    EqualityFact,
+    Fact,
+    NormalForm,
+    NotNegative,
+    normal,
+)
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_settlement import settled
 from analysis.static.custody.custody_slice import (
+    CALLS,
     ENDS,
     EVENT,
     OWES,
@@ -32,6 +43,7 @@ from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.linear_amounts import delta_of, plus
 from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.held_reads import may_alias
 from analysis.static.token_model.contract_model import ContractModel
 
 _PLAIN = SearchPrecision(amounts=False, conditions=False, states=12_000)
@@ -43,6 +55,9 @@ _MOST_TOLD: Final = 4
 """Stores of one function whose path is recorded in full."""
 _LARGEST_EXACT: Final = 600
 """Most nodes of a function whose conditions are distinguished without a signature check."""
+
+_ON_SLOTS: Final = (AllowanceCovers, AllowanceUnlimited, CallerListed)
+"""Facts on one stored word."""
 
 _Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
 """The predecessor, the condition decided there, and the node directly after it."""
@@ -130,9 +145,13 @@ class PathSearch:
     def _steps(self, state: SearchState) -> Iterator[tuple[SearchState, tuple[Value, bool] | None]]:
         node = state.node
         here = state
-        if node in self.slice.events or self.slice.signs:
-            for effect in node.effects:
+        is_followed = node in self.slice.events or self.slice.signs
+        forgets = self.slice.forgets(node)
+        for effect in node.effects if is_followed or forgets else ():
+            if is_followed:
                 here = self._do(effect, here)
+            if forgets:
+                here = self._forget(effect, here)
         if node.end == UNRESOLVED:
             here = self._lost(node, here)
         successors = [after for after in node.successors() if after in self.flow.can_succeed]
@@ -153,12 +172,22 @@ class PathSearch:
             yield self._move(here, node, node.following), None
 
     def _move(self, state: SearchState, node: CfgNode, after: CfgNode) -> SearchState:
-        bindings = state.bindings
+        bindings, facts, tested = state.bindings, state.facts, state.tested
         if node.phi is not None and node.following is after:
             bindings = self._bound(bindings, node)
+            changed = {phi for phi, _ in operands(node)} - {phi for phi, _ in bindings}
+            if changed and (facts or tested):
+                facts = frozenset(each for each in facts if not self._has(each, changed))
+                tested = frozenset(each for each in tested if not self._has(each[0], changed))
         live = self.slice.live.get(after, 0)
         kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
-        return SearchState(after, kept, state.facts, state.tested, state.status, state.ledger)
+        return SearchState(after, kept, facts, tested, state.status, state.ledger)
+
+    def _has(self, known: Fact | NormalForm, changed: Collection[Expr]) -> bool:
+        """True if a fact or a tested condition is of a phi that has another value now."""
+        return any(
+            not self.prover.phis.inside(word).isdisjoint(changed) for word in _words_of(known)
+        )
 
     def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
         known = dict(bindings)
@@ -177,6 +206,8 @@ class PathSearch:
     ) -> Iterator[tuple[SearchState, tuple[Value, bool] | None]]:
         condition = self.prover.phis.resolve(branch.condition, state.bindings)
         tells = branch.condition in self.slice.telling
+        # A transient word may have changed before the next test, and its stores are not followed.
+        lasts = not any(term.operation == "TLOAD" for term in self.prover.deep(condition))
         for holds, after in ((True, branch.if_true), (False, branch.if_false)):
             if after not in self.flow.can_succeed:
                 continue
@@ -195,12 +226,15 @@ class PathSearch:
                     self.has_gates = True
                     if not self.with_gates:
                         continue
-                facts |= self.slice.kept(stated)
-                facts = facts.union(self.slice.shown(condition, holds=holds))
-            if self.depth.conditions and tells:
+                facts |= self._learned(stated, condition, holds=holds) if lasts else set()
+            if self.depth.conditions and tells and lasts:
                 tested |= {(form, is_so)}
             side = msgspec.structs.replace(state, facts=facts, tested=tested)
             yield self._move(side, state.node, after), literal
+
+    def _learned(self, stated: Iterable[Fact], condition: Value, *, holds: bool) -> frozenset[Fact]:
+        """Return the facts of a condition that can be of use."""
+        return frozenset((*self.slice.kept(stated), *self.slice.shown(condition, holds=holds)))
 
     # --- effects ------------------------------------------------------------------------------
 
@@ -216,6 +250,52 @@ class PathSearch:
             debt = Obligation("code", effect.pc, None, None, None)
             status = self._owing(status, debt)
         return msgspec.structs.replace(state, status=status)
+
+    def _forget(self, effect: Effect, state: SearchState) -> SearchState:
+        """Return the state without what the path has tested and the effect may change.
+
+        A consent lasts over a call: its holder gave it in this transaction.
+        """
+        if not (state.facts or state.tested):
+            return state
+        if effect.kind == "SSTORE":
+            slot = self.prover.phis.resolve(effect.words[0], state.bindings)
+        elif effect.kind in CALLS:
+            slot = None
+        else:
+            return state
+        facts = frozenset(fact for fact in state.facts if self._lasts(fact, slot))
+        tested = frozenset(
+            (form, is_so)
+            for form, is_so in state.tested
+            if not self._may_change(_words_of(form), slot)
+        )
+        return msgspec.structs.replace(state, facts=facts, tested=tested)
+
+    def _lasts(self, fact: Fact, slot: Value | None) -> bool:
+        """True if a fact surely holds after a store to the slot. None: after a call.
+
+        That an allowance was tested lasts while it is spent: `lowered` shows whether it was before.
+        """
+        if isinstance(fact, _ON_SLOTS):
+            if slot is None or fact.slot == slot:
+                return True
+            return not may_alias(self.code.pool, fact.slot, slot)
+        return not self._may_change(_words_of(fact), slot)
+
+    def _may_change(self, words: Iterable[Value], slot: Value | None) -> bool:
+        """True if words depend on what a store to the slot may change. None: a call."""
+        for word in words:
+            for term in self.prover.deep(word):
+                if term.operation == "SLOAD":
+                    read = term.arguments[0]
+                    if (
+                        self.prover.is_open_to_all(read)
+                        if slot is None
+                        else may_alias(self.code.pool, read, slot)
+                    ):
+                        return True
+        return False
 
     def _lost(self, node: CfgNode, state: SearchState) -> SearchState:
         """Return the state at an end that was not followed."""
@@ -293,7 +373,7 @@ class PathSearch:
             # below zero it is a huge one
             return self._owing(status, Obligation("grant", pc, whose, spender, None))
         if value == 0:
-            return status
+            return msgspec.structs.replace(status, lowered=status.lowered | {slot})
         amount = plus([value]) if delta is None else plus(delta.added)
         return self._owing(status, Obligation("grant", pc, whose, spender, amount))
 
@@ -398,6 +478,15 @@ class PathSearch:
                 found.append((condition, branch.if_true is node))
             node, before = before, came.get(before)
         return found[::-1]
+
+
+def _words_of(known: Fact | NormalForm) -> tuple[Value, ...]:
+    """Return the words of a fact or a condition in normal form."""
+    if isinstance(known, EqualityFact | Distinct):
+        return known.one, known.other
+    if isinstance(known, NotNegative):
+        return known.minuend, known.subtrahend
+    return (known.slot,) if isinstance(known, _ON_SLOTS) else (known,)
 
 
 def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:

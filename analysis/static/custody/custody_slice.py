@@ -15,10 +15,12 @@ from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.addresses import party
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.held_reads import may_alias
 from analysis.static.evm.instruction_effects import ECRECOVER
 
 ENDS: Final = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
-EVENT, TELLS, BUMPS, _BINDS, OWES = 1, 2, 4, 8, 16
+EVENT, TELLS, BUMPS, _BINDS, OWES, FORGETS = 1, 2, 4, 8, 16, 32
+CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "CREATE", "CREATE2"})
 
 
 class SearchPrecision(msgspec.Struct, frozen=True):
@@ -97,6 +99,12 @@ class CustodySlice:
         forms = Counter(normal(branch.condition, holds=True)[0] for _, branch in flow.branching())
         self._repeated = {word for word in tested_words if forms[normal(word, holds=True)[0]] > 1}
         self.telling = {word for word in tested_words if self._tells(word)}
+        self._told = {
+            term.arguments[0]
+            for word in self.telling
+            for term in prover.deep(word)
+            if term.operation == "SLOAD"
+        }
         marks: dict[CfgNode, int] = {}
         used: dict[CfgNode, set[Expr]] = {}
         for node in flow.nodes:
@@ -113,7 +121,8 @@ class CustodySlice:
             bits[node] = sum(self.phi_bits.get(phi, 0) for phi in needed)
             marks[node] |= _BINDS if bound else 0
         self._marks = marks
-        self.ahead = flow.ahead({node: mark & ~_BINDS for node, mark in marks.items()})
+        passed_by = ~(_BINDS | FORGETS)
+        self.ahead = flow.ahead({node: mark & passed_by for node, mark in marks.items()})
         self.live = flow.ahead(bits)
 
     def _tells(self, condition: Expr) -> bool:
@@ -159,7 +168,22 @@ class CustodySlice:
             mark |= BUMPS
         if node.branch is not None and node.branch.condition in self.telling:
             mark |= TELLS
+        if any(self._forgets(effect) for effect in node.effects):
+            mark |= FORGETS
         return mark
+
+    def _forgets(self, effect: Effect) -> bool:
+        """True if an effect may change what a branch has tested."""
+        if effect.kind in CALLS:
+            return bool(self._told)
+        pool, slots = self.code.pool, effect.words[:1]
+        return effect.kind == "SSTORE" and any(
+            may_alias(pool, slot, read) for slot in slots for read in self._told
+        )
+
+    def forgets(self, node: CfgNode) -> bool:
+        """True if an effect of the node may change what a branch has tested."""
+        return bool(self._marks.get(node, 0) & FORGETS)
 
     def _words(self, node: CfgNode) -> list[Value]:
         """Return the expressions of a node whose phis must be resolved."""

@@ -49,9 +49,9 @@ def may_alias(pool: ExprPool, one: Value, other: Value) -> bool:
 
 
 def is_entry(pool: ExprPool, slot: Value) -> bool:
-    """True if the slot may be an entry of a mapping with one key, as balances are."""
+    """True if the slot may be an entry of a mapping, or a field of one, as balances are."""
     family = _family(pool, slot)
-    return family is None or (family[0] == "map" and not isinstance(family[1], tuple))
+    return family is None or family[0] in ("map", "field")
 
 
 def _family(pool: ExprPool, slot: Value) -> _Family:
