@@ -492,7 +492,11 @@ class TokenScan:
             is_sale_blocked_by_calls=self.probes.blocks_sales,
             creation=creation,
             creates_balances=(
-                credits.create_balances(is_probed=self.probes.value is False) if credits else None
+                credits.create_balances(
+                    probed=self.probes.functions_run if self.probes.value is False else ()
+                )
+                if credits
+                else None
             ),
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,

@@ -176,9 +176,9 @@ class UnprovedCredits(msgspec.Struct, frozen=True, kw_only=True):
         """Return all of them."""
         return (*self.live, *self.past)
 
-    def create_balances(self, *, is_probed: bool) -> bool | None:
-        """Return the report field. `is_probed`: every open function was called, and created
-        nothing.
+    def create_balances(self, *, probed: Collection[Selector | None]) -> bool | None:
+        """Return the report field. `probed`: functions that were called with success, moved tokens
+        and created none; empty if some call created balances, or not all were called.
 
         None: bounds or merged values prevented the proof, and calls did not stand in for it.
         """
@@ -187,7 +187,8 @@ class UnprovedCredits(msgspec.Struct, frozen=True, kw_only=True):
         is_out_of_reach = any(
             each.setter.authority == "named" or each.is_unseen for each in self.live
         )
-        if self.past or is_out_of_reach or (self.live and not is_probed):
+        called = {each.setter.selector for each in self.live}
+        if self.past or is_out_of_reach or not called.issubset(probed):
             return None
         return False
 

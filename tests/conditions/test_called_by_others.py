@@ -15,6 +15,7 @@ ROWS: Final = (
     ("OpenLeastToken", "TinyLeastToken", "setLeast(uint256)", (2**200,)),
     ("LockingGiftToken", "CountedGiftToken", "gift(address,uint256)", ("seller", 1)),
     ("RoundEndToken", "RoundFeeToken", "endRound()", ()),
+    ("TestedAgainToken", "StoredElsewhereToken", "choose(uint256)", (1,)),
 )
 
 

@@ -109,7 +109,7 @@ def test_what_raises_the_sum_of_balances_is_not_proved(chain: Chain, name: str) 
             == ()
         )
     assert grown > 0
-    assert found.create_balances(is_probed=True) is True
+    assert found.create_balances(probed=()) is True
     assert TRAPS[name] in {each.reason for each in found.every}
 
 
@@ -132,7 +132,7 @@ def act_by_contract(chain: Chain, name: str, recipient: str) -> tuple[Address, i
 def test_what_was_tested_before_a_change_proves_nothing(chain: Chain, name: str) -> None:
     token, grown = act_by_contract(chain, name, STALE[name])
     assert grown != 0
-    assert unproved(chain, token).create_balances(is_probed=False) is not False
+    assert unproved(chain, token).create_balances(probed=()) is not False
 
 
 @pytest.mark.parametrize("name", STEADY)
@@ -181,4 +181,4 @@ def test_amounts_that_calls_return_are_not_proved(chain: Chain, name: str) -> No
     """Two calls of one contract have the same expression, whatever each returns."""
     token, grown = act(chain, name)
     assert (grown > 0) is (name == "TwoAnswers")
-    assert unproved(chain, token).create_balances(is_probed=False) is None
+    assert unproved(chain, token).create_balances(probed=()) is None

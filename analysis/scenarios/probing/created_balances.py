@@ -29,6 +29,7 @@ from analysis.scenarios.probing.probe_simulations import (
     SimulatedProbe,
     SuspectedGain,
     act_call,
+    functions_run,
     holdings_at,
     read_probes,
     stage,
@@ -49,7 +50,7 @@ from analysis.simulation.simulate_v1 import (
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS
-from core.evm.primitives import ZERO_ADDRESS, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, RawAmount, Selector
 from core.report.report import EvidenceRow
 
 KEY: Final = "balances_can_be_created"
@@ -80,6 +81,8 @@ class ProbeFindings(msgspec.Struct, frozen=True, kw_only=True):
     """None: some probes were not made, or not read."""
     takes_from_others: bool = False
     """True if a caller took tokens of the pool or of a bystander."""
+    functions_run: frozenset[Selector] = frozenset()
+    """Functions of which a call succeeded and moved tokens."""
     blocks_sales: bool = False
     """True if calls of a stranger make the sale of an ordinary buyer fail."""
     evidence: tuple[EvidenceRow, ...] = ()
@@ -133,6 +136,11 @@ async def simulate_probes(
     jobs = [*(each.simulation for each in written), *(each.simulation for each in called)]
     results = await perform(node, capabilities, _jobs(inquiry, jobs), codes=codes)
     is_known, suspicions = _read(inquiry, written, results[: len(written)])
+    run = frozenset(
+        selector
+        for each, result in zip(written, results, strict=False)
+        for selector in functions_run(each, result)
+    )
     sequences = [
         sequence
         for suspicion in suspicions[:_MOST_SUSPICIONS]
@@ -140,11 +148,12 @@ async def simulate_probes(
     ]
     sales = write_confirmations(inquiry, called, results[len(written) :])
     if not sequences and not sales:
-        return ProbeFindings(value=False if is_known else None)
+        return ProbeFindings(value=False if is_known else None, functions_run=run)
     jobs = [*(each.simulation for each in sequences), *(each.simulation for each in sales)]
     repeated = await perform(node, capabilities, _jobs(inquiry, jobs), codes=codes)
     is_known &= len(suspicions) <= _MOST_SUSPICIONS
     found = _conclude(inquiry, sequences, repeated[: len(sequences)], is_known=is_known)
+    found = msgspec.structs.replace(found, functions_run=run)
     row = find_blocked_sale(sales, repeated[len(sequences) :]) if sales else None
     if row is None:
         return found

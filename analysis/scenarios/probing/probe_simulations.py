@@ -26,8 +26,9 @@ from analysis.simulation.simulate_v1 import (
 )
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
 from analysis.static.custody.open_functions import OpenFunction, OpenFunctions
+from analysis.static.evm.cfg import selector_of
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS
-from core.evm.primitives import Address, Hash32, RawAmount
+from core.evm.primitives import Address, Hash32, RawAmount, Selector
 
 MOST_ACTS: Final = 80
 """Most calls of one simulation. Nodes bound its gas, 50 million at Geth."""
@@ -403,6 +404,20 @@ def read_probes(
             )
         passed.append(probe)
     return found
+
+
+def functions_run(
+    written: ProbeSimulation, result: SimulationResult | NotSimulated
+) -> Iterator[Selector]:
+    """Yield the functions of which a call succeeded and moved tokens, by events or holdings."""
+    if isinstance(result, NotSimulated):
+        return
+    census, token = written.caller.census, written.caller.inputs.token
+    for probe in written.probes:
+        passed = [act for act in probe.acts if result[act].ok]
+        holdings = [holdings_at(census, result, at) for at in (probe.before, probe.after)]
+        if passed and (holdings[0] != holdings[1] or any(_payers(token, result, passed))):
+            yield selector_of(probe.function.selector)
 
 
 def holdings_at(census: Census, result: SimulationResult, at: CallHandle) -> TokenHoldings | None:

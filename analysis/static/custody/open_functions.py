@@ -13,7 +13,7 @@ import msgspec
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
 from analysis.static.evm.cfg import FunctionId
-from analysis.static.evm.expressions import MASK, Value
+from analysis.static.evm.expressions import MASK, Value, subterms
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
@@ -111,11 +111,18 @@ def _moving(code: ContractModel, entry: FunctionId, writes: Iterable[StorageWrit
 
 
 def _reads(code: ContractModel, entry: FunctionId) -> set[VariableId]:
-    """Return the variables that decide what the function does or stores."""
+    """Return the variables that decide what the function does, stores, and where."""
     flow = code.functions.cfg(entry)
     words: set[Value] = {branch.condition for _, branch in flow.branching()}
-    words.update(effect.words[1] for _, effect in flow.effects() if effect.kind == "SSTORE")
+    stores = [effect for _, effect in flow.effects() if effect.kind == "SSTORE"]
+    words.update(effect.words[1] for effect in stores)
     slots = {slot for word in words for slot, _ in code.dependencies.reads(word)}
+    slots |= {
+        term.arguments[0]
+        for effect in stores
+        for term in subterms(effect.words[0])
+        if term.operation == "SLOAD"
+    }
     return {place.root for slot in slots for place in code.layout.of(slot)}
 
 

@@ -15,6 +15,7 @@ from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, ExprPool
 from analysis.static.evm.function_cfg import BranchCondition, RevertBranch, Site
 from analysis.static.evm.function_cfgs import FunctionCfgs
+from analysis.static.evm.held_reads import may_alias
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.guards.guard import Guard
 from analysis.static.token_model.storage.token_storage import TokenStorage
@@ -44,6 +45,7 @@ class GuardIndex:
         """`cut`: functions that the budget ended before all paths were explored."""
         self._program = program
         self._functions = functions
+        self._pool = pool
         self._dependencies = dependencies
         self._storage = storage
         self._cut = cut
@@ -149,8 +151,21 @@ class GuardIndex:
                 continue
             reading = self._storage.predicates.read(test, entry)
             context = self.context_of(entry, test) if entry in MOVERS else ()
-            if not any(each.literal.contradicts(test) for each in context):
+            is_impossible = any(each.literal.contradicts(test) for each in context)
+            if not is_impossible or self._may_change(entry, test.condition):
                 yield Guard(refusal=refusal, test=reading, context=context)
+
+    def _may_change(self, entry: FunctionId, condition: Expr) -> bool:
+        """True if a store of the function may change what a condition reads."""
+        terms = self._dependencies.subexpressions(condition)
+        if any(term.operation == "TLOAD" for term in terms):
+            return True
+        slots = [slot for slot, _ in self._dependencies.reads(condition)]
+        return any(
+            effect.kind == "SSTORE" and may_alias(self._pool, slot, effect.words[0])
+            for _, effect in self._functions.cfg(entry).effects()
+            for slot in slots
+        )
 
     def _atoms(self, guard: Guard) -> Atoms:
         return self._dependencies.sources(guard.refusal.test.condition)

@@ -153,3 +153,45 @@ contract RoundFeeToken is Traded {
         _move(from, to, amount - fee);
     }
 }
+
+/// Tested again after a store to an entry that anybody chooses.
+contract TestedAgainToken is Traded {
+    mapping(uint256 => uint256) private _marks;
+    uint256 public key;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function choose(uint256 at) external {
+        key = at;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && _marks[1] == 0) {
+            _marks[key] = 1;
+            require(_marks[1] == 0, "marked");
+            _marks[key] = 0;
+        }
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: what is stored is another variable.
+contract StoredElsewhereToken is Traded {
+    mapping(uint256 => uint256) private _marks;
+    mapping(uint256 => uint256) private _counts;
+    uint256 public key;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function choose(uint256 at) external {
+        key = at;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (to == pair && _marks[1] == 0) {
+            _counts[key] = 1;
+            require(_marks[1] == 0, "marked");
+        }
+        _move(from, to, amount);
+    }
+}
