@@ -43,7 +43,7 @@ class ContractCreation(msgspec.Struct, frozen=True, kw_only=True):
     creator: Address | None
     """The account that sent the transaction. None: not known, or a bundler sent it."""
     candidates: tuple[Hash32, ...] = ()
-    """Where none is proven: the transactions with most gas, which may have created it."""
+    """Transactions with most gas, which may have created it. Empty: one is proven."""
 
 
 class _Log(msgspec.Struct, frozen=True):
