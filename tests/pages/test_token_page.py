@@ -17,12 +17,12 @@ from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from api.formats.prose.check_words import CHECK_WORDS
 from api.formats.prose.prose import short_word
+from api.formats.prose.function_names import function_name
 from api.formats.rendering import native_of, summary_of
 from api.formats.times import iso_utc
 from api.formats.token_snapshot import take_snapshot
 from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
-from api.pages.views.proof_view import function_name
 from api.pages.views.token_view import TokenView, view_token
 from config.facts.chain import Chain, Locker
 from config.settings import PublicSettings
