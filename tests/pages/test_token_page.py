@@ -16,8 +16,8 @@ from PIL import Image
 from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from api.formats.prose.check_words import CHECK_WORDS
-from api.formats.prose.prose import short_word
 from api.formats.prose.function_names import function_name
+from api.formats.prose.prose import short_word
 from api.formats.rendering import native_of, summary_of
 from api.formats.times import iso_utc
 from api.formats.token_snapshot import take_snapshot
