@@ -186,7 +186,8 @@ class Answers:
         if token is not None:
             if isinstance(token.found, TokenRefusedError):
                 raise token.found
-            return KnownSnapshot(snapshot=token.found, costs_analysis=False)
+            # Sentences need the evidence.
+            return KnownSnapshot(snapshot=token.complete(token.found), costs_analysis=False)
         known = await self._deps.analysis.recall(chain, ask.address)
         return KnownSnapshot(
             snapshot=None if known.report is None else self._snapshot(ask, known.report),

@@ -225,6 +225,19 @@ def test_hostile_texts_are_inert_and_short() -> None:
     assert draw_card(view(make_report(name=HOSTILE, symbol=HOSTILE))).startswith(b"\x89PNG")
 
 
+async def test_every_page_of_a_token_has_the_same_sentence(world: World) -> None:
+    """Also one that is made from what is cached."""
+    holder = {"address": OWNER, "kind": None, "share_pct": 100.0, "can_withdraw": True}
+    body = msgspec.json.encode({"risk": "withdrawable", "holders": [holder]}).decode()
+    report = make_report(liquidity_risk="withdrawable", owner_address=OWNER)
+    row = EvidenceRow(key="liquidity_risk", body=body)
+    world.analysis.outcome = msgspec.structs.replace(report, evidence=(row,))
+    client = world.client()
+    for path in ("", "/exit", "/liquidity", "/hooks"):
+        text = (await client.get(f"{PAGE}{path}", headers=PAGES)).text
+        assert "its creator can withdraw all the liquidity at any time" in text, path
+
+
 async def test_own_script_and_style_stay_small_and_load_from_here(
     client: httpx.AsyncClient,
 ) -> None:
