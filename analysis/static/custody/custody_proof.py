@@ -527,6 +527,16 @@ class CustodyProver:
             )
         return found
 
+    def may_store_to(self, entry: FunctionId, effect: Effect, slot: Value, read: Value) -> bool:
+        """True if a store, to `slot` on a path, may change the word at another slot."""
+        roots = {place.root for place in self.code.layout.of(read)}
+        if UNKNOWN in roots and may_alias(self.code.pool, slot, read):
+            return True
+        return any(
+            place.root in roots or self.may_be_anywhere(entry, effect, place, slot)
+            for place in self.code.layout.of(slot)
+        )
+
     def is_open_to_all(self, slot: Value) -> bool:
         """True if ordinary callers of some function may change the word at a slot."""
         known = self._open_slots.get(slot)

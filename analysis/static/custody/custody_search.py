@@ -43,7 +43,6 @@ from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.linear_amounts import delta_of, plus
 from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
-from analysis.static.evm.held_reads import may_alias
 from analysis.static.token_model.contract_model import ContractModel
 
 _PLAIN = SearchPrecision(amounts=False, conditions=False, states=12_000)
@@ -55,9 +54,6 @@ _MOST_TOLD: Final = 4
 """Stores of one function whose path is recorded in full."""
 _LARGEST_EXACT: Final = 600
 """Most nodes of a function whose conditions are distinguished without a signature check."""
-
-_ON_SLOTS: Final = (AllowanceCovers, AllowanceUnlimited, CallerListed)
-"""Facts on one stored word."""
 
 _Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
 """The predecessor, the condition decided there, and the node directly after it."""
@@ -186,7 +182,7 @@ class PathSearch:
     def _has(self, known: Fact | NormalForm, changed: Collection[Expr]) -> bool:
         """True if a fact or a tested condition is of a phi that has another value now."""
         return any(
-            not self.prover.phis.inside(word).isdisjoint(changed) for word in _words_of(known)
+            not self.prover.phis.inside(word).isdisjoint(changed) for word in self._words_of(known)
         )
 
     def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
@@ -254,7 +250,8 @@ class PathSearch:
     def _forget(self, effect: Effect, state: SearchState) -> SearchState:
         """Return the state without what the path has tested and the effect may change.
 
-        A consent lasts over a call: its holder gave it in this transaction.
+        An allowance that was tested lasts: its holder gave it, and `lowered` shows whether the
+        path has spent it.
         """
         if not (state.facts or state.tested):
             return state
@@ -264,38 +261,41 @@ class PathSearch:
             slot = None
         else:
             return state
-        facts = frozenset(fact for fact in state.facts if self._lasts(fact, slot))
+        facts = frozenset(
+            fact
+            for fact in state.facts
+            if isinstance(fact, AllowanceCovers | AllowanceUnlimited)
+            or not self._may_change(effect, self._words_of(fact), slot)
+        )
         tested = frozenset(
             (form, is_so)
             for form, is_so in state.tested
-            if not self._may_change(_words_of(form), slot)
+            if not self._may_change(effect, self._words_of(form), slot)
         )
         return msgspec.structs.replace(state, facts=facts, tested=tested)
 
-    def _lasts(self, fact: Fact, slot: Value | None) -> bool:
-        """True if a fact surely holds after a store to the slot. None: after a call.
+    def _may_change(self, effect: Effect, words: Iterable[Value], slot: Value | None) -> bool:
+        """True if an effect may change what words depend on. `slot` None: it is a call."""
+        reads = {
+            term.arguments[0]
+            for word in words
+            for term in self.prover.deep(word)
+            if term.operation == "SLOAD"
+        }
+        if slot is None:
+            return any(map(self.prover.is_open_to_all, reads))
+        may_store_to = self.prover.may_store_to
+        return any(may_store_to(self.entry, effect, slot, read) for read in reads)
 
-        That an allowance was tested lasts while it is spent: `lowered` shows whether it was before.
-        """
-        if isinstance(fact, _ON_SLOTS):
-            if slot is None or fact.slot == slot:
-                return True
-            return not may_alias(self.code.pool, fact.slot, slot)
-        return not self._may_change(_words_of(fact), slot)
-
-    def _may_change(self, words: Iterable[Value], slot: Value | None) -> bool:
-        """True if words depend on what a store to the slot may change. None: a call."""
-        for word in words:
-            for term in self.prover.deep(word):
-                if term.operation == "SLOAD":
-                    read = term.arguments[0]
-                    if (
-                        self.prover.is_open_to_all(read)
-                        if slot is None
-                        else may_alias(self.code.pool, read, slot)
-                    ):
-                        return True
-        return False
+    def _words_of(self, known: Fact | NormalForm) -> tuple[Value, ...]:
+        """Return the words of a fact or a condition in normal form."""
+        if isinstance(known, EqualityFact | Distinct):
+            return known.one, known.other
+        if isinstance(known, NotNegative):
+            return known.minuend, known.subtrahend
+        if isinstance(known, AllowanceCovers | AllowanceUnlimited | CallerListed):
+            return (self.code.pool.intern("SLOAD", known.slot),)
+        return (known,)
 
     def _lost(self, node: CfgNode, state: SearchState) -> SearchState:
         """Return the state at an end that was not followed."""
@@ -478,15 +478,6 @@ class PathSearch:
                 found.append((condition, branch.if_true is node))
             node, before = before, came.get(before)
         return found[::-1]
-
-
-def _words_of(known: Fact | NormalForm) -> tuple[Value, ...]:
-    """Return the words of a fact or a condition in normal form."""
-    if isinstance(known, EqualityFact | Distinct):
-        return known.one, known.other
-    if isinstance(known, NotNegative):
-        return known.minuend, known.subtrahend
-    return (known.slot,) if isinstance(known, _ON_SLOTS) else (known,)
 
 
 def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:

@@ -15,7 +15,6 @@ from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.addresses import party
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
-from analysis.static.evm.held_reads import may_alias
 from analysis.static.evm.instruction_effects import ECRECOVER
 
 ENDS: Final = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
@@ -176,9 +175,9 @@ class CustodySlice:
         """True if an effect may change what a branch has tested."""
         if effect.kind in CALLS:
             return bool(self._told)
-        pool, slots = self.code.pool, effect.words[:1]
         return effect.kind == "SSTORE" and any(
-            may_alias(pool, slot, read) for slot in slots for read in self._told
+            self.prover.may_store_to(self.entry, effect, effect.words[0], read)
+            for read in self._told
         )
 
     def forgets(self, node: CfgNode) -> bool:
