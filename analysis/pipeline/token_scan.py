@@ -72,6 +72,7 @@ from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.live_setters import (
     LiveSetters,
+    UnprovedCredits,
     slots_of,
     unproved_credits,
 )
@@ -491,13 +492,7 @@ class TokenScan:
             balances_can_be_created=self.probes.value,
             is_sale_blocked_by_calls=self.probes.blocks_sales,
             creation=creation,
-            creates_balances=(
-                credits.create_balances(
-                    probed=self.probes.functions_run if self.probes.value is False else ()
-                )
-                if credits
-                else None
-            ),
+            creates_balances=self._creates_balances(credits),
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,
@@ -517,6 +512,11 @@ class TokenScan:
         )
         conditions = {hook: code.conditions for hook, code in self.hook_conditions.items()}
         return hook_evidence(traded_hooks(bought, conditions))
+
+    def _creates_balances(self, credits: UnprovedCredits | None) -> bool | None:
+        """Return the report field. None: not proved, and calls did not stand in for it."""
+        probed = self.probes.functions_run if self.probes.value is False else ()
+        return None if credits is None else credits.create_balances(probed=probed)
 
     def _track_record(self) -> TrackRecord | None:
         """Return the track record. None: the index does not have the token."""

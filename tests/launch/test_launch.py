@@ -399,7 +399,7 @@ async def test_a_reorg_takes_roles_back(scene: Scene) -> None:
 
 
 async def test_analysts_read_prices_times_and_flows(scene: Scene, context: ChainContext) -> None:
-    """By SQL: a price through either anchor, and a washer and a robot apart from a trader."""
+    """Views: a price through either anchor, and a washer and a robot apart from a trader."""
     chain = scene.chain
     write_quote_tokens(scene.store, [scene.facts])
     await scene.follow()

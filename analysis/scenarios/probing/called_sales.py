@@ -140,8 +140,11 @@ def write_confirmations(
     called: Sequence[CalledSale],
     results: Sequence[SimulationResult | NotSimulated],
 ) -> list[CalledSale]:
-    """Return, for the first sale that fails, one without calls, one after the calls of each
-    function that succeeded, and itself. Empty: every sale passes, or was not simulated."""
+    """Return the sales that confirm the first one that fails: one without calls first, it last.
+
+    Between them is one after the calls of each function that succeeded. Empty: every sale passes,
+    or was not simulated.
+    """
     setup, buyer = inquiry.sale, inquiry.buyer
     for each, result in zip(called, results, strict=True):
         if isinstance(result, NotSimulated) or not _is_harmed(each, result):
