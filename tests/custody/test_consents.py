@@ -18,7 +18,7 @@ from core.evm.abi import selector_of
 from core.evm.primitives import Address
 from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.custody.robberies import HONEST, KEEPER, Answer, Robbery
+from tests.harness.custody.robberies import HONEST, KEEPER, TRANSFER_FROM, Answer, Robbery
 
 pytestmark = pytest.mark.compiler
 
@@ -27,6 +27,7 @@ SOURCES = tuple(
 )
 BASE = "base/Erc20.sol"
 HUGE = 2**255
+PERMIT2 = Address("0x000000000022d473030f116ddee9f6b43ac78ba3")
 LOOKALIKE = Address("0x4200000000000000000000000000000000010028")
 
 
@@ -108,6 +109,19 @@ def all_of_them(r: Robbery) -> None:
     without_low_half(r)
 
 
+def from_the_poor(r: Robbery) -> None:
+    r.chain.node.set_balance(PERMIT2, 10**20)
+    r.call(PERMIT2, TRANSFER_FROM, r.attacker, r.victim, r.before // 2)
+
+
+def signed_half(r: Robbery) -> None:
+    """Move half, and more than half, with the victim's consent to a half."""
+    r.chain.node.set_balance(PERMIT2, 10**20)
+    r.call(PERMIT2, TRANSFER_FROM, r.victim, r.attacker, r.before // 2)
+    if r.left >= r.before // 2:
+        r.before = r.left
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     rob: Callable[[Robbery], None]
@@ -127,6 +141,9 @@ ROWS = (
     Row(contract="CappedByOther", rob=to_the_poor),
     Row(contract="LookalikeBridge", rob=as_bridge),
     Row(contract="BridgedToken", rob=as_bridge, is_robbed=False),
+    Row(contract="PaidBackwards", rob=from_the_poor),
+    Row(contract="PaidTwice", rob=signed_half),
+    Row(contract="PaidWithFee", rob=signed_half, is_robbed=False),
     Row(contract="SoundAmounts", rob=capped, is_robbed=False),
     Row(contract="SoundConsents", rob=all_of_them, has_keeper=True, is_robbed=False),
 )

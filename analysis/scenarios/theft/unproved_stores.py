@@ -57,7 +57,7 @@ def open_custody(
     consenting: Set[Address] = frozenset(),
 ) -> list[UndecidedStore]:
     """Return the stores that are neither proved nor reserved to a harmless account: one that cannot
-    act, or acts with the holder's consent."""
+    act, or acts with the consent of the payer that it names."""
     found = [
         UndecidedStore(
             selector=write.selector,
@@ -67,7 +67,8 @@ def open_custody(
         for write in hints.open_writes
         if not write.parties
         or any(
-            party.address not in consenting and _may_act(party, parties, hints)
+            not (write.is_of_payer and party.address in consenting)
+            and _may_act(party, parties, hints)
             for party in write.parties
         )
     ]

@@ -54,6 +54,9 @@ class UnprovedWrite(msgspec.Struct, frozen=True, kw_only=True):
     """The last conditions on the path to the store, as readable text."""
     parties: tuple[PrivilegedParty, ...] = ()
     """Accounts that may call it, where the write is privileged. Empty: any account."""
+    is_of_payer: bool = False
+    """True if it takes from the account that the standard's function names, no more than its
+    amount."""
 
 
 class ThirdPartyGrant(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +85,12 @@ def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
         for entry in sorted(code.functions.entries, key=rank)
         for found in prove(prover, entry).found.values()
     ]
-    opens.sort(key=lambda each: (bool(each.parties or each.lists), str(each.entry), each.debt.pc))
+    opens.sort(
+        key=lambda each: (
+            *(bool(each.parties or each.lists), each.is_of_payer),
+            *(str(each.entry), each.debt.pc),
+        )
+    )
     writes = [*_memory_writes(code, prover), *(_stored(code, each) for each in opens)]
     return CustodyReport(
         writes=tuple(writes[:_MOST_WRITES]),
@@ -150,6 +158,7 @@ def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
         account="" if whose is None else render(whose),
         condition=_conditions_on(found),
         parties=_parties_of(code, found),
+        is_of_payer=found.is_of_payer,
     )
 
 

@@ -22,7 +22,7 @@ from analysis.static.custody.custody_facts import (
     normal,
 )
 from analysis.static.custody.custody_proof import CustodyProver
-from analysis.static.custody.custody_settlement import settled
+from analysis.static.custody.custody_settlement import is_of_payer_alone, settled
 from analysis.static.custody.custody_slice import (
     CALLS,
     ENDS,
@@ -81,8 +81,9 @@ class PathSearch:
         self.gates = prover.gates
         self.entry = entry
         self.flow = self.slice.flow
-        self.found: dict[tuple[str, int], UnprovedStore] = {}
-        """Writes by kind and pc; an unprivileged path replaces a privileged one."""
+        self.found: dict[tuple[object, ...], UnprovedStore] = {}
+        """Writes by kind and pc, those of privileged callers also by these and by the payer; an
+        unprivileged path replaces a privileged one."""
         self.count = 0
         """Number of states explored."""
         self._from: dict[SearchState, _Step] = {}
@@ -403,7 +404,16 @@ class PathSearch:
         for debt in sorted(status.debts, key=self.prover.rank):
             parties, lists = on_path if any(on_path) else self._setters(debt.whose)
             why = "privileged" if parties or lists else "nobody is asked"
-            self._note(state, debt, why=why, parties=parties, lists=lists)
+            is_of_payer = is_of_payer_alone(self.prover, self.entry, status.debts, debt)
+            found = UnprovedStore(
+                entry=self.entry,
+                debt=debt,
+                why=why,
+                parties=parties,
+                lists=lists,
+                is_of_payer=is_of_payer,
+            )
+            self._note(state, found)
 
     def _setters(self, whose: Value | None) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         """Return who can choose the account of a debit that anybody can make: parties and lists."""
@@ -416,30 +426,16 @@ class PathSearch:
         stated = [f for c, holds in path for f in self.prover.reader.facts(c, holds=holds)]
         return self.gates.privilege(stated)
 
-    def _note(
-        self,
-        state: SearchState,
-        debt: Obligation,
-        *,
-        why: str,
-        parties: tuple[Value, ...] = (),
-        lists: tuple[Value, ...] = (),
-    ) -> None:
-        key = (debt.kind, debt.pc)
-        known = self.found.get(key)
-        is_open = not (parties or lists)
-        if known is not None and (not is_open or not (known.parties or known.lists)):
+    def _note(self, state: SearchState, found: UnprovedStore) -> None:
+        place = (found.debt.kind, found.debt.pc)
+        is_open = not (found.parties or found.lists)
+        key = place if is_open else (*place, found.parties, found.lists, found.is_of_payer)
+        if key in self.found or place in self.found:
             return
-        self.found[key] = UnprovedStore(
-            entry=self.entry,
-            debt=debt,
-            why=why,
-            parties=parties,
-            lists=lists,
-            path=self._path_to(
-                state, in_full=len(self.found) < _MOST_TOLD and not (parties or lists)
-            ),
-        )
+        if is_open:
+            self.found = {key: each for key, each in self.found.items() if key[:2] != place}
+        in_full = len(self.found) < _MOST_TOLD and is_open
+        self.found[key] = msgspec.structs.replace(found, path=self._path_to(state, in_full=in_full))
 
     def _path_to(self, state: SearchState, *, in_full: bool) -> tuple[tuple[Value, bool], ...]:
         """Return the conditions on one path to the state. `in_full`: also of nodes outside the

@@ -3,6 +3,9 @@
 Input: facts of the path and its state. Output: the state with the obligations that remain.
 """
 
+from collections.abc import Iterable
+from typing import Final
+
 import msgspec
 
 from analysis.static.custody.custody_facts import (
@@ -15,10 +18,15 @@ from analysis.static.custody.custody_facts import (
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_state import Obligation, ObligationState
 from analysis.static.dataflow.addresses import is_caller, party, recovered
-from analysis.static.dataflow.linear_amounts import LinearAmount, added, is_at_least
+from analysis.static.dataflow.linear_amounts import LinearAmount, added, is_at_least, plus
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.static.token_model.storage.write_index import StorageWrite
+
+_PAYER: Final = 4
+_AMOUNTS: Final[dict[FunctionId, int]] = {TRANSFER_FROM: 68, 0x2B8C49E3: 36}
+"""Places of the amount in calldata, by function: `transferFrom`, `crosschainBurn`."""
 
 
 def settled(
@@ -57,6 +65,21 @@ def settled(
                 paid -= {each}
                 break
     return msgspec.structs.replace(status, debts=frozenset(open_debts), paid=paid)
+
+
+def is_of_payer_alone(
+    prover: CustodyProver, entry: FunctionId, debts: Iterable[Obligation], debt: Obligation
+) -> bool:
+    """True if the debt takes from the account that the standard's function names as the payer, and
+    all debts of the path together take no more from it than the amount that is named."""
+    at = _AMOUNTS.get(entry)
+    payer = prover.code.pool.intern("CALLDATALOAD", _PAYER)
+    if at is None or debt.kind != "debit" or debt.whose is None or party(debt.whose) is not payer:
+        return False
+    mine = [each for each in debts if each.kind == "debit" and each.whose is debt.whose]
+    amounts = [each.amount for each in mine if each.amount is not None and not each.is_opaque]
+    asked = plus([prover.code.pool.intern("CALLDATALOAD", at)])
+    return len(amounts) == len(mine) and prover.covers(entry, added(*amounts), asked)
 
 
 def _is_endless(prover: CustodyProver, facts: frozenset[Fact], whose: Value) -> bool:

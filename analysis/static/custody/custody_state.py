@@ -102,5 +102,8 @@ class UnprovedStore(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses that the caller must equal on the path (privileged). Empty: none."""
     lists: tuple[Value, ...] = ()
     """Slots keyed by the caller that must be set."""
+    is_of_payer: bool = False
+    """True if it takes from the account that the standard's function names, no more than its
+    amount."""
     path: tuple[tuple[Value, bool], ...] = ()
     """Conditions on the path with their phis resolved, and the outcome of each."""

@@ -175,3 +175,48 @@ contract Signed is Erc20 {
         _move(o, to, a);
     }
 }
+
+address constant PERMIT2 = 0x000000000022D473030F116dDEE9F6B43aC78BA3;
+
+/// Permit2 asks the payer it names, and the recipient pays.
+contract PaidBackwards is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        if (msg.sender == PERMIT2) {
+            if (_balances[from] == 0) {
+                _move(to, from, amount);
+                return true;
+            }
+        } else {
+            _spend(from, amount);
+        }
+        _move(from, to, amount);
+        return true;
+    }
+}
+
+/// The payer pays more than it signed for.
+contract PaidTwice is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        if (msg.sender == PERMIT2) _move(from, to, amount);
+        else _spend(from, amount);
+        _move(from, to, amount);
+        return true;
+    }
+}
+
+/// A fee is a part of what the payer signed for.
+contract PaidWithFee is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        if (msg.sender != PERMIT2) _spend(from, amount);
+        uint256 fee = amount / 100;
+        _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+        return true;
+    }
+}
