@@ -9,19 +9,21 @@ import msgspec
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.reads.indexed_facts import MinedTransaction
-from analysis.static.powers.static_powers import StaticPowers
+from analysis.scenarios.theft.privileged_candidates import stored_addresses
 from analysis.token.creation_check import Surroundings, check_creation, parties_of
-from analysis.token.creation_findings import CreationFindings
+from analysis.token.creation_findings import CreationFindings, PartyThen
 from analysis.token.creation_keys import search_space
 from analysis.token.creation_state import (
     CreatingTransaction,
     CreationState,
     find_mint,
+    is_upgraded,
     read_creation_state,
 )
+from analysis.token.deployed_code import DeployedCode
 from analysis.token.live_setters import ended_credits
 from config.burn import BURN_ADDRESSES
-from core.evm.primitives import Address, BlockRef
+from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, BlockRef, address_of
 
 _WAIT_S: Final = 10.0
 """Seconds to wait for the creation, as a trace of an old block may take long."""
@@ -43,24 +45,52 @@ async def explain_creation(
     token: Address,
     made: CreatingTransaction | None,
     *,
-    powers: StaticPowers,
+    code: DeployedCode,
 ) -> CreationFindings | None:
-    """Return what the creation gave unseen. None: not known.
+    """Return what the creation gave unseen, and what may have followed. None: not known.
 
     An analysis that must be replayable on one block reads no other blocks.
     """
     block = first_round.pin
     kept = context.creations.get(token)
-    if context.is_replayable or (kept is not None and _is_lasting(kept, first_round)):
+    if context.is_replayable:
         return kept
     try:
         async with asyncio.timeout(_WAIT_S):
-            found = await _explain(context, first_round, token, made, powers)
+            if kept is not None and _is_lasting(kept, first_round):
+                return await _with_upgrades(context, token, kept, code, block=block)
+            found = await _explain(context, first_round, token, made, code)
+            if found is None:
+                return None
+            if found.block_number <= block.number - context.chain.finality_blocks:
+                context.creations[token] = found
+            return await _with_upgrades(context, token, found, code, block=block)
     except TimeoutError:
         return None
-    if found is not None and found.block_number <= block.number - context.chain.finality_blocks:
-        context.creations[token] = found
-    return found
+
+
+async def _with_upgrades(
+    context: ChainContext,
+    token: Address,
+    found: CreationFindings,
+    code: DeployedCode,
+    *,
+    block: BlockRef,
+) -> CreationFindings:
+    """Add whether the code behind a proxy was another one since its creation."""
+    if not code.findings.is_proxy or code.is_replaceable is False:
+        return found
+    is_replaced: bool | None = True
+    if all(each == code.implementation for each in found.targets):
+        is_replaced = await is_upgraded(
+            context.node,
+            token,
+            code.implementation,
+            since=found.block_number,
+            besides=found.tx_hash,
+            to_block=block.number,
+        )
+    return msgspec.structs.replace(found, is_replaced=is_replaced)
 
 
 async def _explain(
@@ -68,7 +98,7 @@ async def _explain(
     first_round: FirstRound,
     token: Address,
     made: CreatingTransaction | None,
-    powers: StaticPowers,
+    code: DeployedCode,
 ) -> CreationFindings | None:
     block = first_round.pin
     state = await read_creation_state(context.node, context.capabilities, token, made, block=block)
@@ -94,7 +124,15 @@ async def _explain(
     )
     if found is None or found.is_cut:
         return found
-    return msgspec.structs.replace(found, ended=ended_credits(powers, state.words))
+    stored = code.hints.stored
+    then = stored_addresses(stored, [state.words.get(each.slot, 0) for each in stored])
+    targets = (address_of(state.words.get(slot, 0) & ADDRESS_MASK) for slot in code.target_slots)
+    return msgspec.structs.replace(
+        found,
+        ended=ended_credits(code.powers, state.words),
+        parties=tuple(PartyThen(place=place, address=each) for place, each in then.items()),
+        targets=tuple(each for each in targets if each not in (None, ZERO_ADDRESS)),
+    )
 
 
 def _is_lasting(found: CreationFindings, first_round: FirstRound) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from analysis.liquidity.liquidity_shares import TokenParties
 from analysis.liquidity.token_liquidity import liquidity_powers
 from analysis.market.native_price import anchor_prices
-from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded
+from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, either, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import (
@@ -46,6 +46,7 @@ from analysis.scenarios.conditions.condition_check import (
 )
 from analysis.scenarios.conditions.hook_evidence import hook_evidence, traded_hooks
 from analysis.scenarios.probing.created_balances import ProbeFindings, simulate_probes
+from analysis.scenarios.theft.past_custody import PastCustodyEvidence, past_custody
 from analysis.scenarios.theft.privileged_candidates import stored_addresses
 from analysis.scenarios.theft.theft_checks import (
     TheftFindings,
@@ -426,7 +427,7 @@ class TokenScan:
             self.first_round,
             self.token,
             self.creating,
-            powers=self.code.powers,
+            code=self.code,
         )
 
     async def weigh_liquidity(self) -> None:
@@ -455,7 +456,7 @@ class TokenScan:
             anchor_prices(self.context.chain, self.first_round.native_usd),
             decimals=self.first_round.admitted.metadata.decimals,
         )
-        creation = self.creation_findings
+        creation, past = self.creation_findings, self._past()
         credits = unproved_credits(
             self.code.powers, self.live_setters, explained=creation.ended if creation else ()
         )
@@ -466,6 +467,7 @@ class TokenScan:
             *self.liquidity.evidence,
             *(() if creation is None else (creation.evidence,)),
             *credit_evidence(credits.every if credits else None),
+            *((past.row,) if past.is_unproved is not False else ()),
         )
         record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
@@ -487,7 +489,7 @@ class TokenScan:
             transfer_checked_at_s=transfer.checked_at_s(
                 self.sales.transfer, no_wallet_at_s=self.no_wallet_at_s, now_s=self.now_s
             ),
-            custody=self._custody(),
+            custody=self._custody(past.is_unproved),
             hidden_owner_controls=self.sales.names_harm or self.facts.hidden_owner_controls,
             balances_can_be_created=self.probes.value,
             is_sale_blocked_by_calls=self.probes.blocks_sales,
@@ -530,11 +532,25 @@ class TokenScan:
             thresholds=thresholds_of(self.context.settings),
         )
 
-    def _custody(self) -> TheftFindings:
-        """Return the theft findings, with what the probes took."""
-        if not self.probes.takes_from_others:
-            return self.thefts
-        return msgspec.structs.replace(self.thefts, funds_can_be_drained=True)
+    def _past(self) -> PastCustodyEvidence:
+        inquiry, found = self._theft_inquiry(), self.creation_findings
+        is_fixed = not self.code.findings.is_proxy or self.code.is_replaceable is False
+        then = None if found is None else found.parties
+        return past_custody(
+            self.code.hints,
+            now=self.stored,
+            then=None if then is None else {each.place: each.address for each in then},
+            trusted=inquiry.trusted,
+            consenting=inquiry.consenting,
+            is_replaced=found.is_replaced if found else False if is_fixed else None,
+        )
+
+    def _custody(self, past: bool | None) -> TheftFindings:
+        """Return the theft findings, with what the probes took and what may have happened."""
+        found = self.thefts
+        if self.probes.takes_from_others:
+            found = msgspec.structs.replace(found, funds_can_be_drained=True)
+        return msgspec.structs.replace(found, is_unproved=either(found.is_unproved, past))
 
     def _theft_inquiry(self) -> TheftInquiry:
         return theft_inquiry(

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from analysis.static.custody.address_writers import StoredAddress
 from core.evm.primitives import Address, Hash32, Selector
 from core.report.report import EvidenceRow
 
@@ -31,6 +32,13 @@ class UnexplainedWord(msgspec.Struct, frozen=True, kw_only=True):
     value: Hash32
 
 
+class PartyThen(msgspec.Struct, frozen=True, kw_only=True):
+    """An address that the creation left in storage."""
+
+    place: StoredAddress
+    address: Address
+
+
 class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Balances and allowances that the creation gave unseen. Final once its block is."""
 
@@ -47,6 +55,12 @@ class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     """True if the creation is too large to be explained."""
     ended: tuple[Selector, ...] = ()
     """Functions that may create balances, and could not run any more when the creation ended."""
+    parties: tuple[PartyThen, ...] | None = None
+    """Addresses with powers that the creation left in storage. None: not known."""
+    targets: tuple[Address, ...] = ()
+    """Codes behind a proxy when the creation ended."""
+    is_replaced: bool | None = False
+    """True if the code behind a proxy was another one since the creation. None: not known."""
     overcounted_raw: str | None = None
     """Sum of the balances that events give, where it is above the supply. None: it is not."""
 

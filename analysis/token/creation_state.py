@@ -18,10 +18,11 @@ from analysis.token.creation import ContractCreation, find_creation
 from core.errors import UpstreamError
 from core.evm.abi import call_data, topic_of
 from core.evm.keccak import keccak
-from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, low_address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
+_UPGRADED: Final = topic_of("Upgraded(address)")
 _ZERO_TOPIC: Final = "0x" + "00" * 32
 
 MOST_WORDS: Final = 512
@@ -115,6 +116,12 @@ class _AccessList(msgspec.Struct, frozen=True, rename="camel"):
 class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
     transaction_hash: Hash32
     block_number: str
+
+
+class _UpgradeLog(msgspec.Struct, frozen=True, rename="camel"):
+    transaction_hash: str
+    topics: tuple[str, ...]
+    data: str
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -301,6 +308,39 @@ def _approving(frame: _Frame, token: Address) -> set[Address]:
     if frame.to.lower() == token and frame.input.startswith(_APPROVING):
         found.add(Address(frame.sender.lower()))
     return found
+
+
+async def is_upgraded(
+    node: Node,
+    proxy: Address,
+    implementation: Address | None,
+    *,
+    since: int,
+    besides: Hash32,
+    to_block: int,
+) -> bool | None:
+    """True if an event since a height names another implementation than this one.
+
+    `besides`: a transaction that does not count. None: the node refused. Never raises.
+    """
+    query = {
+        "address": proxy,
+        "topics": [_UPGRADED],
+        "fromBlock": hex(since),
+        "toBlock": hex(to_block),
+    }
+    try:
+        (answer,) = await node.batch([RpcRequest("eth_getLogs", (query,))])
+        if isinstance(answer, RpcFault):
+            return None
+        logs = _decode(answer, tuple[_UpgradeLog, ...])
+    except (UpstreamError, msgspec.DecodeError, ValueError):
+        return None
+    return any(
+        low_address(int((*log.topics[1:], log.data)[0], 16)) != implementation
+        for log in logs
+        if log.transaction_hash.lower() != besides
+    )
 
 
 async def read_with_words(

@@ -690,3 +690,67 @@ contract Launcher {
         emit Made(address(token));
     }
 }
+
+// --- what ended functions and earlier code did -------------------------------------------------
+
+abstract contract Renounced is Plain {
+    address public owner = msg.sender;
+    modifier onlyOwner() {
+        require(msg.sender == owner);
+        _;
+    }
+    function renounce() external onlyOwner { owner = address(0); }
+}
+
+contract PastPoke is Renounced {
+    constructor(address, address, address) {}
+    function poke(uint256 place, uint256 word) external onlyOwner { assembly { sstore(place, word) } }
+}
+
+contract PastGrant is Renounced {
+    constructor(address, address, address) {}
+    function grant(address from, address spender) external onlyOwner { _allowances[from][spender] = type(uint256).max; }
+}
+
+/// Nobody owned it when the creation ended.
+contract NeverOwned is PastGrant {
+    constructor(address keeper, address pair, address router) PastGrant(keeper, pair, router) { owner = address(0); }
+}
+
+contract PastFlags is Renounced {
+    address public pair;
+    mapping(address => bool) public isExcluded;
+    bool public isOpen;
+    constructor(address, address, address) {}
+    function setUp(address pair_, address who) external onlyOwner {
+        pair = pair_;
+        isExcluded[who] = true;
+        isOpen = true;
+    }
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(isOpen || isExcluded[from]);
+        _move(from, to, amount);
+    }
+}
+
+contract Logic is Erc20 {
+    constructor() Erc20("", "") {}
+    function start() external {
+        require(totalSupply == 0);
+        _issue(tx.origin, SUPPLY);
+    }
+}
+
+contract EarlierLogic is Logic {
+    event Upgraded(address indexed implementation);
+    function finish(address keeper, address next, bool isShown) external {
+        _balances[keeper] = MUCH;
+        assembly { sstore(0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc, next) }
+        if (isShown) emit Upgraded(next);
+    }
+}
+
+/// A proxy whose target only its logic can replace.
+contract Fronted is ERC1967Proxy {
+    constructor(address logic) ERC1967Proxy(logic, abi.encodeCall(Logic.start, ())) {}
+}
