@@ -1,7 +1,7 @@
 """Explains the state that a token's creation left behind. The result is final, so it is kept."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -17,14 +17,17 @@ from analysis.token.creation_state import (
     CreatingTransaction,
     CreationState,
     find_mint,
-    is_upgraded,
     read_creation_state,
+    read_upgrades,
 )
 from analysis.token.deployed_code import DeployedCode
 from analysis.token.live_setters import ended_credits
 from config.burn import BURN_ADDRESSES
+from core.errors import UpstreamError
 from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, BlockRef, address_of
 
+_MOST_EARLIER: Final = 4
+"""Earlier codes behind a proxy that are analysed."""
 _WAIT_S: Final = 10.0
 """Seconds to wait for the creation, as a trace of an old block may take long."""
 
@@ -77,20 +80,40 @@ async def _with_upgrades(
     *,
     block: BlockRef,
 ) -> CreationFindings:
-    """Add whether the code behind a proxy was another one since its creation."""
+    """Add whether other code behind a proxy may have given amounts since its creation."""
     if not code.findings.is_proxy or code.is_replaceable is False:
         return found
-    is_replaced: bool | None = True
-    if all(each == code.implementation for each in found.targets):
-        is_replaced = await is_upgraded(
-            context.node,
-            token,
-            code.implementation,
-            since=found.block_number,
-            besides=found.tx_hash,
-            to_block=block.number,
-        )
+    shown = await read_upgrades(
+        context.node, token, since=found.block_number, to_block=block.number
+    )
+    earlier = {*found.targets, *(shown or ())} - {code.implementation}
+    is_replaced = None if shown is None else False
+    if earlier and not await _are_proved(context, earlier, block=block):
+        is_replaced = True
     return msgspec.structs.replace(found, is_replaced=is_replaced)
+
+
+async def _are_proved(
+    context: ChainContext, codes: Collection[Address], *, block: BlockRef
+) -> bool:
+    """True if codes that ran on the token's storage are proved to have kept balances and allowances
+    whole, whoever called them."""
+    if len(codes) > _MOST_EARLIER:
+        return False
+    reader = context.reader(block.hash)
+    batch = reader.batch()
+    read = [batch.code(each) for each in codes]
+    try:
+        await reader.send(batch)
+    except UpstreamError:
+        return False
+    for each in read:
+        found = await context.analyse_code(batch[each])
+        hints, powers = found.hints, found.powers
+        is_kept = hints.is_proved and not (hints.open_writes or hints.grants)
+        if not is_kept or powers.wild or powers.credits != () or not powers.is_complete:
+            return False
+    return True
 
 
 async def _explain(

@@ -60,7 +60,7 @@ class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[Address, ...] = ()
     """Codes behind a proxy when the creation ended."""
     is_replaced: bool | None = False
-    """True if the code behind a proxy was another one since the creation. None: not known."""
+    """True if other code behind a proxy may have given amounts since. None: not known."""
     overcounted_raw: str | None = None
     """Sum of the balances that events give, where it is above the supply. None: it is not."""
 

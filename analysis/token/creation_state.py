@@ -118,12 +118,6 @@ class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
     block_number: str
 
 
-class _UpgradeLog(msgspec.Struct, frozen=True, rename="camel"):
-    transaction_hash: str
-    topics: tuple[str, ...]
-    data: str
-
-
 class _Header(msgspec.Struct, frozen=True):
     timestamp: str
 
@@ -310,19 +304,11 @@ def _approving(frame: _Frame, token: Address) -> set[Address]:
     return found
 
 
-async def is_upgraded(
-    node: Node,
-    proxy: Address,
-    implementation: Address | None,
-    *,
-    since: int,
-    besides: Hash32,
-    to_block: int,
-) -> bool | None:
-    """True if an event since a height names another implementation than this one.
-
-    `besides`: a transaction that does not count. None: the node refused. Never raises.
-    """
+async def read_upgrades(
+    node: Node, proxy: Address, *, since: int, to_block: int
+) -> set[Address] | None:
+    """Return the implementations that a proxy's events name. None: the node refused. Never
+    raises."""
     query = {
         "address": proxy,
         "topics": [_UPGRADED],
@@ -333,14 +319,10 @@ async def is_upgraded(
         (answer,) = await node.batch([RpcRequest("eth_getLogs", (query,))])
         if isinstance(answer, RpcFault):
             return None
-        logs = _decode(answer, tuple[_UpgradeLog, ...])
+        logs = _decode(answer, tuple[EventLog, ...])
+        return {low_address(int((*log.topics[1:], log.data)[0], 16)) for log in logs}
     except (UpstreamError, msgspec.DecodeError, ValueError):
         return None
-    return any(
-        low_address(int((*log.topics[1:], log.data)[0], 16)) != implementation
-        for log in logs
-        if log.transaction_hash.lower() != besides
-    )
 
 
 async def read_with_words(

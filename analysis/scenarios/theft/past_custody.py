@@ -26,7 +26,7 @@ class PastCustodyEvidence(msgspec.Struct, frozen=True, kw_only=True):
     is_known: bool
     """False: the state of the creation is not known."""
     is_replaced: bool | None
-    """True if the code behind a proxy was another one after the creation. None: not known."""
+    """True if earlier code behind a proxy may have given amounts. None: not known."""
 
     @property
     def is_unproved(self) -> bool | None:

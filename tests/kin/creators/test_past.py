@@ -47,16 +47,23 @@ async def test_what_nobody_could_do_after_the_creation_is_no_past(
     assert report.scan.unproved_custody is False, evidence_of(report, "unproved_custody:past")
 
 
-@pytest.mark.parametrize("is_shown", [False, True])
+@pytest.mark.parametrize(
+    ("logic", "is_shown", "is_unproved"),
+    [
+        ("EarlierLogic", False, True),
+        ("EarlierLogic", True, True),
+        ("HonestEarlierLogic", False, False),
+    ],
+)
 async def test_earlier_code_behind_a_proxy_counts(
-    chain: Chain, context: ChainContext, *, is_shown: bool
+    chain: Chain, context: ChainContext, logic: str, *, is_shown: bool, is_unproved: bool
 ) -> None:
-    first, last = chain.deploy("EarlierLogic"), chain.deploy("Logic")
+    first, last = chain.deploy(logic), chain.deploy("Logic")
     token = chain.deploy("Fronted", first)
     finish = "finish(address,address,bool)"
     assert chain.send(chain.world.owner, token, finish, KEEPER, last, is_shown).success
     report = await judge(context, token)
-    assert report.scan.unproved_custody is True, evidence_of(report, "unproved_custody:past")
+    assert report.scan.unproved_custody is is_unproved, evidence_of(report, "unproved_custody:past")
 
 
 async def test_the_code_of_the_creation_is_no_earlier_code(

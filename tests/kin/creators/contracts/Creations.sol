@@ -750,6 +750,12 @@ contract EarlierLogic is Logic {
     }
 }
 
+contract HonestEarlierLogic is Logic {
+    function finish(address, address next, bool) external {
+        assembly { sstore(0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc, next) }
+    }
+}
+
 /// A proxy whose target only its logic can replace.
 contract Fronted is ERC1967Proxy {
     constructor(address logic) ERC1967Proxy(logic, abi.encodeCall(Logic.start, ())) {}
