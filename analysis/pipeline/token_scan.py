@@ -546,11 +546,16 @@ class TokenScan:
         )
 
     def _custody(self, past: bool | None) -> TheftFindings:
-        """Return the theft findings, with what the probes took and what may have happened."""
+        """Return the theft findings, with what the probes took and what may have happened.
+
+        A pool consents to nothing that ordinary callers do with its tokens.
+        """
         found = self.thefts
         if self.probes.takes_from_others:
             found = msgspec.structs.replace(found, funds_can_be_drained=True)
-        return msgspec.structs.replace(found, is_unproved=either(found.is_unproved, past))
+        pools = {pool.candidate.holder for pool in self.state.pools}
+        is_used = not pools.isdisjoint(self.code.hints.constants_used)
+        return msgspec.structs.replace(found, is_unproved=either(found.is_unproved, past, is_used))
 
     def _theft_inquiry(self) -> TheftInquiry:
         return theft_inquiry(

@@ -198,3 +198,14 @@ async def test_a_pool_that_anybody_empties_is_drained(
     assert chain.send(chain.fresh_account(), token.address, call).success
     after = chain.balance(token.address, token.pool.address)
     assert (after <= before // 2) is bool(share)
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_unproved"),
+    [("SecretPoolTaker", True), ("SecretPoolSpender", True), ("SecretSweeper", False)],
+)
+async def test_a_pool_gives_no_consent(
+    chain: Chain, context: ChainContext, contract: str, *, is_unproved: bool
+) -> None:
+    report = await judge(context, place(chain, contract, extra="pair").address)
+    assert report.scan.unproved_custody is is_unproved

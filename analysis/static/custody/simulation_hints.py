@@ -25,13 +25,21 @@ from analysis.static.custody.front_writes import find_front_writes
 from analysis.static.custody.open_functions import OpenFunctions, find_open_functions
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
+from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit, subterms
-from analysis.static.evm.path_state import TRANSFER_FROM
+from analysis.static.evm.path_state import MOVERS, TRANSFER_FROM
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from core.evm.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, low_address, to_hash32
+from core.evm.primitives import (
+    ADDRESS_BITS,
+    ADDRESS_MASK,
+    Address,
+    address_of,
+    low_address,
+    to_hash32,
+)
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _LOWEST_ADDRESS: Final = 2**64
@@ -87,6 +95,11 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     """Stores by a proxy's own code that may reach the balances of the code behind it."""
     grants: tuple[ThirdPartyGrant, ...] = ()
     """Allowances over holders' tokens given to spenders that the holders did not name."""
+    constants_used: tuple[Address, ...] = ()
+    """Constant accounts whose tokens ordinary callers may lower or approve, apart from transfers.
+
+    Nobody gives consent for them, so none of them may be a pool.
+    """
     openings: tuple[SolvedArguments, ...] = ()
     """Arguments that reach some of the open writes."""
     open_functions: OpenFunctions = OpenFunctions()
@@ -123,6 +136,7 @@ def find_simulation_hints(
         stored=tuple(each.place for each in writers),
         writers=writers,
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
+        constants_used=tuple(dict.fromkeys(_constants_used(code, prover)))[:_MOST_NAMED],
         open_writes=custody.writes,
         front_writes=find_front_writes(code, prover.gates),
         grants=custody.grants,
@@ -131,6 +145,22 @@ def find_simulation_hints(
         is_proved=bool(code.storage.roles.balances) or not code.answers_holders,
         has_several_balances=len(code.storage.roles.balances) > 1,
     )
+
+
+def _constants_used(code: ContractModel, prover: CustodyProver) -> Iterator[Address]:
+    """Yield the constant accounts whose balances fall, or that approve somebody, at open stores."""
+    roles = code.storage.roles
+    for write in code.writes.all:
+        whose = prover.holder_of(write.place)
+        if not isinstance(whose, int) or write.entry in MOVERS:
+            continue
+        is_used = write.place.root in roles.allowances and write.value != 0
+        if write.place.root in roles.balances:
+            delta = delta_of(write.value, write.slot)
+            is_used = delta is None or bool(delta.subtracted)
+        address = address_of(whose) if is_used else None
+        if address is not None and not prover.gates.is_gated(write.entry, {write.pc}):
+            yield address
 
 
 def _parties(custody: CustodyReport) -> Iterator[Address | StoredAddress]:

