@@ -96,8 +96,7 @@ async def _with_upgrades(
 async def _are_proved(
     context: ChainContext, codes: Collection[Address], *, block: BlockRef
 ) -> bool:
-    """True if codes that ran on the token's storage are proved to have kept balances and allowances
-    whole, whoever called them."""
+    """True if earlier codes of a token are proved to keep balances and allowances whole."""
     if len(codes) > _MOST_EARLIER:
         return False
     reader = context.reader(block.hash)

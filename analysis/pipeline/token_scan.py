@@ -457,17 +457,14 @@ class TokenScan:
             decimals=self.first_round.admitted.metadata.decimals,
         )
         creation, past = self.creation_findings, self._past()
-        credits = unproved_credits(
-            self.code.powers, self.live_setters, explained=creation.ended if creation else ()
-        )
+        ended = creation.ended if creation else ()
+        credits = unproved_credits(self.code.powers, self.live_setters, explained=ended)
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence, *self._hook_evidence()),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
             *self.probes.evidence,
-            *self.liquidity.evidence,
-            *(() if creation is None else (creation.evidence,)),
-            *credit_evidence(credits.every if credits else None),
-            *((past.row,) if past.is_unproved is not False else ()),
+            *(*self.liquidity.evidence, *(() if creation is None else (creation.evidence,))),
+            *(*credit_evidence(credits.every if credits else None), *past.rows),
         )
         record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")

@@ -36,9 +36,12 @@ class PastCustodyEvidence(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.writes or self.is_replaced is None else False
 
     @property
-    def row(self) -> EvidenceRow:
-        """Return the row `unproved_custody:past`."""
-        return EvidenceRow(key="unproved_custody:past", body=msgspec.json.encode(self).decode())
+    def rows(self) -> tuple[EvidenceRow, ...]:
+        """Return the row `unproved_custody:past`, if the past is not proved."""
+        if self.is_unproved is False:
+            return ()
+        body = msgspec.json.encode(self).decode()
+        return (EvidenceRow(key="unproved_custody:past", body=body),)
 
 
 def past_custody(
@@ -50,7 +53,7 @@ def past_custody(
     consenting: Set[Address],
     is_replaced: bool | None,
 ) -> PastCustodyEvidence:
-    """Return the stores that nobody can make any more, and that somebody could.
+    """Return the stores that nobody can make any more, and some account could.
 
     `now`, `then`: addresses in the token's storage, at present and when the creation ended; then
     None: not known, so that all such stores count. `is_replaced`: as in the evidence.

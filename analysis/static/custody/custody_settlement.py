@@ -70,16 +70,18 @@ def settled(
 def is_of_payer_alone(
     prover: CustodyProver, entry: FunctionId, debts: Iterable[Obligation], debt: Obligation
 ) -> bool:
-    """True if the debt takes from the account that the standard's function names as the payer, and
-    all debts of the path together take no more from it than the amount that is named."""
+    """True if the debt takes from the account that the standard's function names as the payer.
+
+    All debts of the path together take no more from it than the amount that is named.
+    """
     at = _AMOUNTS.get(entry)
     payer = prover.code.pool.intern("CALLDATALOAD", _PAYER)
     if at is None or debt.kind != "debit" or debt.whose is None or party(debt.whose) is not payer:
         return False
     mine = [each for each in debts if each.kind == "debit" and each.whose is debt.whose]
     amounts = [each.amount for each in mine if each.amount is not None and not each.is_opaque]
-    asked = plus([prover.code.pool.intern("CALLDATALOAD", at)])
-    return len(amounts) == len(mine) and prover.covers(entry, added(*amounts), asked)
+    amount = plus([prover.code.pool.intern("CALLDATALOAD", at)])
+    return len(amounts) == len(mine) and prover.covers(entry, added(*amounts), amount)
 
 
 def _is_endless(prover: CustodyProver, facts: frozenset[Fact], whose: Value) -> bool:
