@@ -28,6 +28,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
     StoredValues,
     TradeCondition,
 )
+from core.evm.abi import selector_of
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32, to_hash32
 
 _MOST_MEANINGS: Final = 32
@@ -77,6 +78,7 @@ both ways and wallets with code have already taken both branches."""
 _ODD: Final = frozenset({"AND", "OR", "XOR", "MOD", "BYTE", "EXP"})
 _OUTCOMES: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO", "AND", "OR"})
 
+_OPEN: Final = frozenset[Source]({"unguarded"})
 _COUNTED: Final = frozenset[Source]({"counter", "mark"})
 _MOST_TRADES: Final = 2**32
 _SOON: Final = 2_000
@@ -88,7 +90,9 @@ _QUARTER: Final = 2**254
 _MANY_TRADES: Final = (100, 10_000)
 _DUST_PCT: Final = (0, 100)
 
+_BALANCE_OF: Final = selector_of("balanceOf(address)")
 _CLOCKS: Final[tuple[Literal["time", "block"], ...]] = ("time", "block")
+_STORED: Final[tuple[Input, ...]] = ("slot", "mark")
 
 
 class ConditionSolver:
@@ -118,6 +122,8 @@ class ConditionSolver:
         if self._condition.effect == "value":
             if "unguarded" in sources:
                 reasons.append("an amount depends on a variable that anybody may write")
+            if self._condition.selector == _BALANCE_OF and not sources.isdisjoint(_CLOCKS):
+                reasons.append("the balances that are shown change with the clock")
             found = [each for source in sorted(sources) for each in self._samples(source)]
             found += self._counted(sources)
             return [*played, *found], reasons[0] if reasons else None
@@ -133,6 +139,7 @@ class ConditionSolver:
         unsolved = sources - _SETTLED
         if self._condition.effect == "overruns" and self._is_wide():
             unsolved -= _COUNTED
+            unsolved -= set() if any(each.is_set for each in self._condition.written) else _OPEN
         if not reasons and unsolved:
             reasons.append(f"cannot be evaluated: depends on {', '.join(sorted(unsolved))}")
         samples = [each for source in sorted(sources) for each in self._samples(source)]
@@ -140,12 +147,16 @@ class ConditionSolver:
         return [*played, *samples], reasons[0] if reasons else None
 
     def _missed(self) -> Iterator[str]:
-        """Yield the clocks at which an evaluated condition may turn unseen."""
+        """Yield the inputs at which an evaluated condition may turn unseen."""
         if self._condition.effect == "overruns":
             return  # An overflow check turns once at most, so that sampling suffices.
         for clock in _CLOCKS:
             if clock in self._sampled - self._flipped:
                 yield clock
+        is_set = any(written.is_set for written in self._condition.written)
+        missed = self._sampled.intersection(_STORED) - self._flipped
+        if missed and is_set and "unguarded" in self._condition.sources:
+            yield "stored value"
 
     def _later(self, days: Iterable[int]) -> Iterator[WhatIf]:
         for each in days:
@@ -218,6 +229,7 @@ class ConditionSolver:
                         flips.update(dict.fromkeys(self._flips(kind, mark)))
             for mark in marks:
                 flips.update(dict.fromkeys(self._clock_flips(mark)))
+                flips.update(dict.fromkeys(self._joint_flips(mark)))
         self._values.choice, self._values.given = {}, {}
         return list(flips), is_evaluated
 
@@ -379,22 +391,51 @@ class ConditionSolver:
             value = _placed(ordinary, bits, int(stored, 16) >> lowest_bit(bits))
             after = self._values.truth({(kind, slot): value}, mark)
             if after is not None and after is not before:
-                yield WhatIf(
-                    input=kind,
-                    value=value,
-                    slot=slot,
-                    contract=self._setting.contract,
-                )
+                own = self._setting.contract
+                yield WhatIf(input=kind, value=value, slot=slot, contract=own)
         if written.is_free:
-            most = self._most_counted(written)
+            is_set = written.is_set and "unguarded" in self._condition.sources
+            most = None if is_set else self._most_counted(written)
             flips = list(self._flipping(kind, mark, slot, bits=bits, steps=most))
             yield from (self._as_counted(each, ordinary, written) for each in flips)
+            if is_set and "amount" in self._condition.sources:
+                # A limit that the ordinary sale just exceeds may let the simulated one pass.
+                least: Changed = {("size", None): 1}
+                near = (0, 2 * ((ordinary & bits) >> lowest_bit(bits)))
+                yield from self._flipping(kind, mark, slot, bits=bits, base=least, domain=near)
             if flips and self._condition.effect == "overruns":
                 # At the limit itself no sale is small enough to fit under it.
                 yield msgspec.structs.replace(flips[0], value=ordinary | bits)
             if flips and kind == "mark" and not ordinary:
                 # Simulated trades may leave a value in the entry other than the ordinary one.
                 yield msgspec.structs.replace(flips[0], value=ordinary)
+
+    def _joint_flips(self, mark: int) -> Iterator[WhatIf]:
+        """Yield flips in which all variables that anybody writes are at an end of their range."""
+        if "unguarded" not in self._condition.sources:
+            return
+        places = {
+            (kind, slot): int(written.bits, 16)
+            for written in self._condition.written
+            if written.is_set and not written.is_own
+            for kind in _STORED
+            for slot in self._slots(kind, mark, written)
+        }
+        before = self._values.truth({}, mark)
+        for end in (MASK, 0) if len(places) > 1 else ():
+            words: Changed = {
+                place: _placed(self._values.ordinary(place[0], mark, place[1]) or 0, bits, end)
+                for place, bits in places.items()
+            }
+            after = self._values.truth(words, mark)
+            if after is None or after is before:
+                continue
+            own = self._setting.contract
+            first, *others = (
+                WhatIf(input=kind, value=word, slot=slot, contract=own)
+                for (kind, slot), word in words.items()
+            )
+            yield msgspec.structs.replace(first, also=tuple(others))
 
     def _as_counted(self, found: WhatIf, word: int, written: StoredValues) -> WhatIf:
         """Return the flip, marked if trades alone count the variable up to it before long."""

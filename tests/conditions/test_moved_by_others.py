@@ -69,6 +69,20 @@ def fill(chain: Chain, token: ZooToken, _trader: Address) -> None:
     assert chain.transfer(token.address, token.owner, account, 1).success
 
 
+def fill_well(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    account = Address("0x1111222233334444555566667777888899990000")
+    assert chain.transfer(token.address, token.owner, account, 2 * 10**18).success
+
+
+def burn_some(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    assert chain.send(token.owner, token.address, "burn(uint256)", 2 * 10**18).success
+
+
+def feel(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    stranger = chain.fresh_account()
+    assert chain.send(stranger, token.address, "feel(uint256)", 2**200).success
+
+
 ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("NamedPoolToken", "NamedFeeToken", name_pool, "power"),
     ("NamedTaxToken", "NamedFeeToken", name_pool, "power"),
@@ -83,6 +97,12 @@ ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("OddBalanceToken", "WideCountToken", send_odd, "untested"),
     ("HalfShownToken", "NamedFeeToken", name_pool, "disguise"),
     ("SaysNoToken", "NamedFeeToken", name_pool, "disguise"),
+    ("HeldDifferenceToken", "HeldTotalToken", fill_well, "untested"),
+    ("OpenProductToken", "OpenRecordToken", feel, "crowd"),
+    ("OpenTypeToken", "OpenRecordToken", feel, "crowd"),
+    ("SupplyDifferenceToken", "SupplyShareToken", burn_some, "crowd"),
+    ("SupplyCapToken", "SupplyShareToken", burn_some, "crowd"),
+    ("OpenLoopToken", "ListLoopToken", feel, "crowd"),
 )
 
 

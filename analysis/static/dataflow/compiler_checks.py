@@ -61,8 +61,9 @@ class CompilerChecks:
 
     def _is_one(self, term: Expr) -> bool:
         # NOT x is zero only for the largest number
-        if term in self._divisors or term.operation in _SIGNED or term.operation == "NOT":
-            return True
+        is_signed = term.operation in _SIGNED
+        if term in self._divisors or term.operation == "NOT" or is_signed:
+            return not is_signed or not any(map(_is_amount, term.arguments))
         if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
             return False
         a, b = term.arguments
@@ -195,6 +196,11 @@ def _is_limit(number: int) -> bool:
     return number >= _LARGEST_PLAIN and (
         not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
     )
+
+
+def _is_amount(word: Value) -> bool:
+    """True for constants that are neither lengths nor ends of a type, as authors compare with."""
+    return isinstance(word, int) and _LARGEST_PLAIN < word < _SIGN and not _is_limit(word)
 
 
 def _uncast(word: Value) -> Value:

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.dataflow.dependencies import HASHES
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Value, address_in
 from analysis.static.evm.path_state import BALANCE_OF
@@ -42,6 +43,10 @@ _MOVED_BY_TRADES: Final = frozenset(
     )
 )
 """Functions whose answers follow from configuration, reserves and prices, and swaps."""
+
+_EXTSLOAD: Final = int(selector_of("extsload(bytes32)"), 16)
+_POOLS_SLOT: Final = 6
+"""Declared slot of the pools in a pool manager. Source: v4-core StateLibrary."""
 
 _SURE: Final = _MOVED_BY_TRADES | {
     int(selector_of(signature), 16)
@@ -78,9 +83,21 @@ def reads_of(code: ContractModel, entry: FunctionId, target: Value) -> CalleeRea
             for selector in index.selectors[entry, pc]:
                 if selector == BALANCE_OF:
                     holders[call.content[0]] = None
+                elif selector == _EXTSLOAD:
+                    is_open |= not _is_of_pool(code, call.content[0])
                 else:
                     is_open |= selector not in _MOVED_BY_TRADES
     return CalleeReads(holders=tuple(holders), is_open=is_open)
+
+
+def _is_of_pool(code: ContractModel, slot: Value) -> bool:
+    """True if the slot of a pool manager is part of a pool's state: anybody writes others."""
+    keys = [
+        term.arguments[-1]
+        for term in code.dependencies.subexpressions(slot)
+        if term.operation in HASHES and term.arguments
+    ]
+    return bool(keys) and _POOLS_SLOT in keys
 
 
 def may_fail(code: ContractModel, entry: FunctionId, pc: int) -> bool:

@@ -5,7 +5,7 @@ owner-set storage and the parties: other fields report the rest. *Inferred*: a l
 be feasible. At most 240 conditions per contract.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from typing import Final, Literal
 
 from analysis.static.dataflow.bounds_checks import is_memory_bounds_check
@@ -73,9 +73,15 @@ def is_code_check(
 
 
 def is_data_check(
-    code: ContractModel, entry: FunctionId, condition: Value, *, may_fail: bool
+    code: ContractModel,
+    entry: FunctionId,
+    condition: Value,
+    *,
+    may_fail: bool,
+    fails_when: bool | None = None,
 ) -> bool:
-    """True if the branch tests that a callee returned the words that are decoded.
+    """True if the branch tests that a callee returned the words that are decoded: it may fail where
+    there are fewer.
 
     Also true if it tests, without failing, that it returned any data that would have to be copied.
     False in a function that calls a precompile: its output is its input.
@@ -85,14 +91,25 @@ def is_data_check(
     tested, _ = _zero_test(condition)
     if tested is not None and tested.operation == "RETURNDATASIZE":
         return not may_fail
+    is_short = True
     while isinstance(condition, Expr) and condition.operation == "ISZERO":
-        condition = condition.arguments[0]
+        condition, is_short = condition.arguments[0], not is_short
+    if may_fail and fails_when is not None and fails_when is not is_short:
+        return False
     match condition:
         case (
             Expr(operation="LT" | "SLT", arguments=(Expr(operation="RETURNDATASIZE"), int(size)))
             | Expr(operation="GT" | "SGT", arguments=(int(size), Expr(operation="RETURNDATASIZE")))
         ):
             return size % _WORD == 0
+    return False
+
+
+def is_copied_short(condition: Value) -> bool:
+    """True if a copy of return data may be longer than what the callee returned."""
+    match condition:
+        case Expr(operation="GT", arguments=(_, Expr(operation="RETURNDATASIZE"))):
+            return True
     return False
 
 
@@ -128,15 +145,23 @@ _VALUE_SOURCES: Final = frozenset[Source](
 _NEVER_CHECKED: Final = frozenset[Source](
     {
         *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
-        *("code", "wallet", "answer", "outside", "counter", "mark"),
+        *("code", "wallet", "answer", "outside", "counter", "mark", "unguarded"),
     }
 )
 """Sources on which a compiler check depends only through the author's own arithmetic. A count or
 sum that trades move reaches its limit only if it is narrow."""
 
+_GROWING: Final = frozenset[Source]({"counter", "mark", "coins"})
+
+_OF_OTHERS: Final = frozenset[Source]({"balance", "unknown"})
+"""Sources of another account's balance; of a constant slot it is not known whose."""
+
 _ALLOCATED_BY: Final = frozenset[Source]({"input", "answer", "callee", "outside", "unknown"})
 """Sources ignored in an operand that may halt the call: compilers allocate memory by the length of
 calldata and of answers, and a free memory pointer is not always known."""
+
+_COPIED_BY: Final = frozenset[Source]({"input", "unknown"})
+"""The same for a copy of another size than what the callee returned."""
 
 _COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
 """Sources ignored in a zero check of a compiler or SafeMath before a store: multiplication handles
@@ -268,22 +293,25 @@ class _Finder:
 
     def _listed(self, site: ConditionSite, *, is_met: bool) -> Iterator[TradeCondition]:
         """Yield the site if it depends on more than fixed or owner-set storage and the parties."""
-        if is_memory_bounds_check(site.condition) or self._is_callee_check(site):
+        is_callee_check = not site.is_operand and self._is_callee_check(site)
+        if is_memory_bounds_check(site.condition) or is_callee_check:
             return
         leaves = self._expressions.leaves(site.condition, site.entry)
         sources = self._sources(leaves, site)
         if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
             sources -= {"code", "wallet"}
         if site.effect == "value":
-            # Later sales measure how the shown balances change.
-            sources &= _VALUE_SOURCES - (_CLOCKS if site.entry == BALANCE_OF else frozenset())
+            is_scaled = self._roles.is_scaled_by_others(site.condition, site.entry)
+            sources &= _VALUE_SOURCES | (_OF_OTHERS if is_scaled else frozenset())
         elif site.is_operand:
-            sources -= _ALLOCATED_BY
-        elif site.effect == "overruns":
+            sources -= _COPIED_BY if is_copied_short(site.condition) else _ALLOCATED_BY
+        elif site.is_loop:
             sources &= _NEVER_CHECKED
+        elif site.effect == "overruns":
+            sources &= self._checked(sources, site)
         elif site.effect == "writes" and self._is_zero_check(site):
             sources -= _COMPUTED_WITH
-        if is_met and site.effect not in ("value", "marks") and not site.is_operand:
+        if is_met and site.effect not in ("value", "marks") and not _is_indirect(site):
             self._note_owned(leaves, site, is_called=not sources.isdisjoint(_CALLED))
         if not sources:
             return
@@ -294,12 +322,29 @@ class _Finder:
             sources=tuple(sorted(sources)),
             steps=leaves.steps,
             written=tuple(self._written(leaves)),
-            fails_when=site.fails_when,
+            fails_when=None if site.effect == "overruns" else site.fails_when,
         )
 
+    def _checked(self, sources: Collection[Source], site: ConditionSite) -> Set[Source]:
+        """Return the sources by which a compiler's check may fail on purpose: those that are no
+        arithmetic of honest amounts."""
+        found = set(_NEVER_CHECKED)
+        if site.fails_when is None:
+            found -= _GROWING  # it only decides on what may fail
+        if not _OF_OTHERS.isdisjoint(sources) and self._roles.may_fail_by_others(site):
+            found |= _OF_OTHERS
+        if set(sources) == {"amount"} and self._roles.is_size_check(site.condition):
+            found.add("amount")
+        return found
+
     def _is_callee_check(self, site: ConditionSite) -> bool:
-        may_fail = site.effect in ("refuses", "overruns")
-        return is_data_check(self._code, site.entry, site.condition, may_fail=may_fail)
+        return is_data_check(
+            self._code,
+            site.entry,
+            site.condition,
+            may_fail=site.effect in ("refuses", "overruns"),
+            fails_when=site.fails_when,
+        )
 
     def _is_zero_check(self, site: ConditionSite) -> bool:
         """True if the site is a zero check that a compiler or SafeMath adds."""
@@ -371,7 +416,9 @@ class _Finder:
         found: set[Source] = set()
         ignored = _NOT_OF[site.entry] if site.entry in _NOT_OF else frozenset[Source]()
         for leaf in leaves.found:
-            if leaf.variable is not None and self._is_usual(leaf.variable, site):
+            if leaf.variable is not None and (
+                self._is_usual(leaf.variable, site) or self._is_summed(leaf.variable, site)
+            ):
                 continue
             source = self._source(leaf)
             if source is not None and source not in ignored:
@@ -386,6 +433,18 @@ class _Finder:
         written = self._variables.written(variable)
         is_count = written is not None and written.step is not None
         return not is_count and self._roles.is_usual(variable, site)
+
+    def _is_summed(self, variable: Variable, site: ConditionSite) -> bool:
+        """True if a compiler's check reads a sum of computed amounts, which others reset at most.
+
+        Against a constant, or as a divisor, that is a condition.
+        """
+        written = self._variables.written(variable)
+        is_open = self._variables.source(variable) == "unguarded"
+        if site.effect != "overruns" or not is_open or written is None or written.is_set:
+            return False
+        is_reset = all(int(word, 16) == 0 for word in written.constants) and not written.clocks
+        return is_reset and not self._roles.is_bare(site.condition)
 
     def _written(self, leaves: Computation) -> Iterator[StoredValues]:
         for leaf in leaves.found:
@@ -411,6 +470,12 @@ def _addresses_in(computation: Computation) -> Iterator[Hash32]:
         word = step.word if step.operation == "number" else None
         if word is not None and _SMALLEST_ADDRESS < int(word, 16) < ADDRESS_MASK:
             yield word
+
+
+def _is_indirect(site: ConditionSite) -> bool:
+    """True for operands, loops, and checks that only decide on what may fail."""
+    is_check = site.effect == "overruns" and site.fails_when is None
+    return site.is_operand or site.is_loop or is_check
 
 
 _CLOCKS: Final = frozenset[Source]({"time", "block"})

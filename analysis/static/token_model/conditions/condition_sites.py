@@ -17,6 +17,7 @@ from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
 from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
+from analysis.static.token_model.conditions.loops import exits
 from analysis.static.token_model.conditions.trade_conditions import ConditionEffect
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
@@ -43,6 +44,8 @@ class ConditionSite(msgspec.Struct, frozen=True, kw_only=True):
     """True for a returned word, and for a branch that decides on one."""
     is_operand: bool = False
     """True where an instruction halts by its operand, without a branch."""
+    is_loop: bool = False
+    """True for a branch that leaves a loop or stays in it."""
 
 
 class SiteFinder:
@@ -73,20 +76,21 @@ class SiteFinder:
         refusing = {(test.pc, test.condition): test.holds for test in tests}
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for (pc, condition), holds in refusing.items():
-            if self._code.guards.is_check(pc, condition) or not (
-                self._asks_world(condition) or (pc, condition) in guarding
-            ):
-                # A panic that is no guard, as of an empty list, may depend on a count as well.
-                yield ConditionSite(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
-            elif self._asks_world(condition):
+            asks = self._asks_world(condition)
+            # A panic that is no guard, as of an empty list, may depend on a count as well.
+            is_check = self._code.guards.is_check(pc, condition) or not (
+                asks or (pc, condition) in guarding
+            )
+            if is_check or asks:
                 # No guard if the operands are numbers: it seems to depend on nothing.
                 yield ConditionSite(
                     entry=flow.entry,
                     pc=pc,
                     condition=condition,
-                    effect="refuses",
+                    effect="overruns" if is_check else "refuses",
                     fails_when=holds,
                 )
+        yield from _loop_ends(flow)
         is_wanted = self._books(flow.entry)
         yield from self._deciding(flow, self._marked(flow, is_wanted), "writes")
         # Simulations cannot set transient storage: the branches that decide on it are flipped.
@@ -117,11 +121,13 @@ class SiteFinder:
         """Return the test for the stores or effects that matter in this function."""
         if entry in MOVERS:
             return self._code.storage.is_balance_store
-        return self._is_allowance_store if entry == APPROVE else _is_any_effect
+        return self._is_approval_store if entry == APPROVE else _is_any_effect
 
-    def _is_allowance_store(self, effect: Effect) -> bool:
+    def _is_approval_store(self, effect: Effect) -> bool:
+        """True for a store to an allowance or a balance: an approval may move tokens as well."""
+        roles = self._code.storage.roles
         return effect.kind == "SSTORE" and any(
-            place.root in self._code.storage.roles.allowances
+            place.root in roles.allowances or place.root in roles.balances
             for place in self._code.layout.of(effect.words[0])
         )
 
@@ -259,12 +265,15 @@ class SiteFinder:
             return
         ahead = flow.ahead(marks)
         for _, branch in flow.decisions():
-            if ahead[branch.if_true] != ahead[branch.if_false] and not (
-                effect == "leads" and self._code.guards.is_check(branch.pc, branch.condition)
-            ):
-                yield ConditionSite(
-                    entry=flow.entry, pc=branch.pc, condition=branch.condition, effect=effect
-                )
+            if ahead[branch.if_true] == ahead[branch.if_false]:
+                continue
+            is_check = self._code.guards.is_check(branch.pc, branch.condition)
+            yield ConditionSite(
+                entry=flow.entry,
+                pc=branch.pc,
+                condition=branch.condition,
+                effect="overruns" if effect == "leads" and is_check else effect,
+            )
 
     def amounts(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
         """Yield the amounts that a transfer stores, or that `balanceOf` returns."""
@@ -297,6 +306,18 @@ COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
 
 def _is_any_effect(effect: Effect) -> bool:
     return effect.kind != "LOG"
+
+
+def _loop_ends(flow: FunctionCfg) -> Iterator[ConditionSite]:
+    """Yield the ends of loops: one that anybody may lengthen takes more gas than there is."""
+    for branch in exits(flow):
+        yield ConditionSite(
+            entry=flow.entry,
+            pc=branch.pc,
+            condition=branch.condition,
+            effect="leads",
+            is_loop=True,
+        )
 
 
 def _transient_stores(flow: FunctionCfg) -> dict[CfgNode, int]:

@@ -1,19 +1,35 @@
 """Role tests: comparisons in which a supply, a factor of all balances or the length of a list has
-its usual part, so that what trades do to it is no condition."""
+its usual part, so that what trades do to it is no condition; and compilers' checks in which the
+balances of other accounts, or amounts, have another one."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from analysis.static.dataflow.linear_amounts import delta_of
-from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.predicates import (
+    CALLER,
+    FROM,
+    ORIGIN,
+    THIS,
+    TO,
+    Variable,
+    parameters_of,
+)
 from analysis.static.dataflow.storage_layout import VariableId
-from analysis.static.evm.cfg import CfgNode, FunctionId
-from analysis.static.evm.expressions import MASK, Expr, Value
-from analysis.static.evm.path_state import MOVERS
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in
+from analysis.static.evm.path_state import BALANCE_OF, MOVERS
 from analysis.static.token_model.conditions.condition_sites import ConditionSite
+from analysis.static.token_model.conditions.loops import loops
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.storage.constant_slots import may_be_entry
+from analysis.static.token_model.storage.guarded_stores import is_guarded
 
 _LEAST_DIVISOR: Final = 10
+_LARGEST_AMOUNT: Final = 2**128
+_HOLDING: Final = frozenset({FROM, TO, CALLER, ORIGIN, THIS})
+_ORDERED: Final = frozenset({"LT", "GT", "SLT", "SGT"})
+_MOST_TERMS: Final = 64
 
 _FAILING: Final = frozenset({"refuses", "overruns"})
 
@@ -24,19 +40,188 @@ class RoleTests:
     def __init__(self, code: ContractModel) -> None:
         self._code = code
         self._lists: dict[VariableId, bool] = {}
+        self._ledgers: dict[VariableId, bool] = {}
         self._loops: dict[FunctionId, frozenset[int]] = {}
 
     def is_usual(self, variable: Variable, site: ConditionSite) -> bool:
         """True if the variable has its usual part in the site's condition."""
         roles, root = self._code.storage.roles, variable[0]
         if variable in roles.supply or variable in roles.scale:
-            return (
-                site.effect == "value"
-                or _is_quotient_check(site.condition)
-                or _is_limit(site.condition)
-                or self._is_about_balance(site.condition)
-            )
+            if site.effect == "value" or _is_quotient_check(site.condition):
+                return True
+            is_about = _is_limit(site.condition) or self._is_about_balance(site.condition)
+            is_sum = is_about or site.effect == "overruns"
+            return is_sum and not self._is_shifted(site.condition, variable)
+        if site.effect == "overruns" and self._is_ledger(root):
+            return True
         return self._is_list(root) and self._is_index_check(site)
+
+    def is_bare(self, condition: Value) -> bool:
+        """True if a comparison holds a constant amount, or a word is compared with zero alone."""
+        bare = _bare(condition)
+        is_compared = isinstance(bare, Expr) and bare.operation in (*_ORDERED, "EQ", "OR", "AND")
+        return not is_compared or self.is_size_check(condition)
+
+    def is_size_check(self, condition: Value) -> bool:
+        """True if a comparison holds a constant that an amount may have."""
+        return any(
+            any(isinstance(part, int) and _is_amount(part) for part in _summands(side))
+            for term in _parts(condition)
+            if term.operation in _ORDERED
+            for side in term.arguments
+        )
+
+    def is_scaled_by_others(self, word: Value, entry: FunctionId) -> bool:
+        """True if an amount is computed from the balance of an account that is no party, by more
+        than a difference with a total of balances."""
+        totals = self._totals()
+        return any(
+            self._holds_others(operand, entry) and not self._reads(operand, totals)
+            for term in self._code.dependencies.subexpressions(word)
+            if term.operation in _SCALING
+            for operand in term.arguments
+        )
+
+    def may_fail_by_others(self, site: ConditionSite) -> bool:
+        """True if a compiler's check may fail by the balance of an account that is no party.
+
+        It does not while that is only added to amounts, or subtracted from a total of balances.
+        """
+        entry = site.entry
+        for term in _parts(site.condition):
+            sides = term.arguments if term.operation in _ORDERED else (term,)
+            moved = [side for side in sides if self._holds_others(side, entry)]
+            if not moved or (term.operation == "ISZERO" and term is not sides[0]):
+                continue
+            if term.operation in ("ISZERO", "AND", "OR") and self._has_parts(term):
+                continue  # its parts follow
+            if self._is_scaled_or_shifted(term, moved, entry):
+                return True
+            if any(self._reads(side, self._totals()) for side in sides):
+                continue
+            if len(moved) < len(sides) or not all(self._is_sum(side, entry) for side in moved):
+                return True
+        return False
+
+    def _is_scaled_or_shifted(self, term: Expr, moved: list[Value], entry: FunctionId) -> bool:
+        """True if a balance is a factor, or a constant amount is added to it or compared with."""
+        if any(self.is_scaled_by_others(side, entry) for side in moved):
+            return True
+        return any(
+            any(isinstance(part, int) and 1 < part < MASK for part in each.arguments)
+            and self._holds_others(each, entry)
+            for each in self._code.dependencies.subexpressions(term)
+            if each.operation in _SHIFTING
+            and not (each.operation == "ADD" and _is_small(each.arguments[0]))
+        )
+
+    def _totals(self) -> frozenset[Variable]:
+        """Return the supply and the factors of all balances, without entries of one account."""
+        roles = self._code.storage.roles
+        return roles.supply | {
+            variable
+            for variable in roles.scale
+            if variable[0] not in roles.balances and not may_be_entry(variable[0])
+        }
+
+    @staticmethod
+    def _has_parts(term: Expr) -> bool:
+        return any(
+            isinstance(part, Expr) and part.operation in (*_ORDERED, "ISZERO", "EQ", "AND", "OR")
+            for part in term.arguments
+        )
+
+    def _holds_others(self, word: Value, entry: FunctionId) -> bool:
+        """True if the word depends on the balance of an account that is no party, or on a constant
+        slot that may be one."""
+        parameters, storage = parameters_of(entry), self._code.storage
+        totals = self._totals()
+        for slot, bits in self._code.dependencies.reads(word):
+            for place in self._code.layout.of(slot):
+                if may_be_entry(place.root) and (place.root, bits) not in totals:
+                    return True
+                is_balance = place.root in storage.roles.balances
+                if is_balance and not (
+                    storage.predicates.party(place.keys[0], parameters) in _HOLDING
+                    or (entry == BALANCE_OF and _is_argument(place.keys[0]))
+                ):
+                    return True
+        return False
+
+    def _reads(self, word: Value, variables: Container[Variable]) -> bool:
+        return any(
+            (place.root, bits) in variables
+            for slot, bits in self._code.dependencies.reads(word)
+            for place in self._code.layout.of(slot)
+        )
+
+    def _is_sum(self, word: Value, entry: FunctionId) -> bool:
+        """True if balances of others are bare summands of the word, without constants."""
+        waiting, seen = [word], set[Value]()
+        while waiting:
+            term = waiting.pop()
+            if term in seen or (not isinstance(term, int) and not self._holds_others(term, entry)):
+                continue
+            seen.add(term)
+            if isinstance(term, int) or len(seen) > _MOST_TERMS:
+                return False
+            match (term.operation, term.arguments):
+                case ("SLOAD" | "top", _):
+                    pass
+                case ("NOT", (inner,)) | ("AND" | "SHR", (int(), inner)):
+                    waiting.append(inner)
+                case ("SUB", (int(most), inner)) if most > MASK - _LARGEST_AMOUNT:
+                    waiting.append(inner)
+                case ("phi", _):
+                    waiting += [
+                        each
+                        for each in self._code.dependencies.phi_values(term)
+                        if isinstance(each, Expr)
+                    ]
+                case ("ADD" | "SUB", parts):
+                    # a small number added to a balance never overflows
+                    waiting += [
+                        each for each in parts if isinstance(each, Expr) or each >= _LARGEST_AMOUNT
+                    ]
+                case _:
+                    return False
+        return True
+
+    def _is_shifted(self, condition: Value, variable: Variable) -> bool:
+        """True if a constant amount is added to the total, subtracted from it or compared with it.
+
+        A share of a total follows it; what is left above a constant may be gone at once.
+        """
+        return any(
+            any(isinstance(part, int) and _is_amount(part) for part in term.arguments)
+            and self._reads(term, {variable})
+            for term in self._code.dependencies.subexpressions(condition)
+            if term.operation in _SHIFTING
+        )
+
+    def _is_ledger(self, root: VariableId) -> bool:
+        """True for a mapping whose entries only take what another entry, or a balance, gives."""
+        if root not in self._ledgers:
+            self._ledgers[root] = isinstance(root, tuple) and self._moves_amounts(root)
+        return self._ledgers[root]
+
+    def _moves_amounts(self, root: VariableId) -> bool:
+        taken: dict[FunctionId, set[Value]] = {}
+        given: list[tuple[FunctionId, Value]] = []
+        roots = {root, *self._code.storage.roles.balances}
+        for write in self._code.writes.all:
+            if write.place.root not in roots:
+                continue
+            for value in self._code.dependencies.phi_values(write.value):
+                delta = delta_of(value, write.slot)
+                if delta is not None:
+                    taken.setdefault(write.entry, set()).update(delta.subtracted)
+                if write.place.root != root:
+                    continue
+                if delta is None:
+                    return False
+                given += [(write.entry, added) for added in delta.added]
+        return bool(given) and all(added in taken.get(entry, ()) for entry, added in given)
 
     def _is_list(self, root: VariableId) -> bool:
         if root not in self._lists:
@@ -47,9 +232,11 @@ class RoleTests:
         return self._lists[root]
 
     def _shrinks(self, root: VariableId) -> bool:
-        """True if a transfer may shorten the list."""
+        """True if a transfer, or anybody, may shorten the list."""
         for write in self._code.writes.all:
-            if write.place.root != root or write.entry not in MOVERS:
+            if write.place.root != root:
+                continue
+            if write.entry not in MOVERS and is_guarded(self._code, write):
                 continue
             for value in self._code.dependencies.phi_values(write.value):
                 delta = delta_of(value, write.slot)
@@ -88,28 +275,56 @@ class RoleTests:
 
     def _in_loops(self, entry: FunctionId) -> frozenset[int]:
         if entry not in self._loops:
-            self._loops[entry] = frozenset(self._looping(entry))
+            self._loops[entry] = frozenset(
+                node.branch.pc
+                for loop in loops(self._code.functions.cfg(entry))
+                for node in loop
+                if node.branch is not None
+            )
         return self._loops[entry]
 
-    def _looping(self, entry: FunctionId) -> Iterator[int]:
-        """Yield the program counters of branches that a path can meet more than once: those in
-        strongly connected components of the CFG (Kosaraju's algorithm)."""
-        flow = self._code.functions.cfg(entry)
-        before: dict[CfgNode, list[CfgNode]] = {}
-        for node in flow.last_first:
-            for after in node.successors():
-                before.setdefault(after, []).append(node)
-        seen: set[CfgNode] = set()
-        for start in reversed(flow.last_first):
-            component, waiting = [], [start]
-            while waiting:
-                node = waiting.pop()
-                if node not in seen:
-                    seen.add(node)
-                    component.append(node)
-                    waiting += before.get(node, ())
-            if len(component) > 1:
-                yield from (each.branch.pc for each in component if each.branch is not None)
+
+_SCALING: Final = frozenset({"MUL", "DIV", "SDIV", "MOD", "MULMOD", "EXP", "SHL", "SHR", "XOR"})
+_SHIFTING: Final = _ORDERED | {"ADD", "SUB", "EQ"}
+
+
+def _parts(condition: Value) -> Iterator[Expr]:
+    """Yield the condition and its operands under AND, OR and ISZERO."""
+    waiting = [condition]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Expr):
+            yield term
+            if term.operation in ("AND", "OR", "ISZERO"):
+                waiting.extend(term.arguments)
+
+
+def _is_argument(key: Value) -> bool:
+    account = address_in(key)
+    return isinstance(account, Expr) and account.operation == "CALLDATALOAD"
+
+
+def _summands(word: Value) -> tuple[Value, ...]:
+    return (
+        (word, *word.arguments)
+        if isinstance(word, Expr)
+        and word.operation
+        in (
+            "ADD",
+            "SUB",
+        )
+        else (word,)
+    )
+
+
+def _is_small(part: Value) -> bool:
+    """True for numbers that overflow no sum with a balance."""
+    return isinstance(part, int) and part < _LARGEST_AMOUNT
+
+
+def _is_amount(number: int) -> bool:
+    """True for numbers of the size of amounts, or their negatives."""
+    return 1 < number < _LARGEST_AMOUNT or MASK - _LARGEST_AMOUNT < number < MASK
 
 
 def _is_quotient_check(condition: Value) -> bool:
@@ -145,8 +360,8 @@ def _is_share(word: Value) -> bool:
     """True for a total, or a product with it, divided by a number, a base amount added or not. The
     number is ten at least, so that it does not count single units of the total."""
     match word:
-        case Expr(operation="ADD", arguments=(int(), inner)):
-            return _is_share(inner)
+        case Expr(operation="ADD", arguments=(int(base), inner)):
+            return base < _LARGEST_AMOUNT and _is_share(inner)
         case Expr(
             operation="DIV", arguments=(Expr(operation="MUL" | "SLOAD" | "DIV"), int(divisor))
         ):

@@ -75,6 +75,8 @@ class StoredValues(msgspec.Struct, frozen=True, kw_only=True):
     step: int | None = None
     """Largest constant by which a store counts it up or down, if all others store constants or
     clocks. None: other amounts."""
+    is_set: bool = False
+    """Any number that a caller gives may be stored or added, not only computed amounts."""
     is_own: bool = False
     """Only the party of the entry writes it, by a call that is no trade."""
 

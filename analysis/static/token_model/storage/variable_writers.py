@@ -10,6 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from analysis.static.dataflow.addresses import party, recovered
+from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.predicates import Variable, evaluate
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
@@ -57,14 +58,14 @@ def written_to(
         return None
     constants: dict[int, None] = {}
     clocks: dict[Literal["time", "block"], None] = {}
-    is_free = False
+    is_free = is_set = False
     steps: list[int | None] = []
     for write in writes:
         if is_final and _is_overwritten(code, write, bits):
             continue
         values = code.dependencies.phi_values(write.value, most=_MOST_VISITED)
         if not 0 < len(values) <= _MOST_VALUES:
-            is_free = True
+            is_free = is_set = True
             steps.append(None)
         for value in values[:_MOST_VALUES]:
             stored = _stored_number(value, write.slot, bits)
@@ -76,6 +77,7 @@ def written_to(
             else:
                 is_free = True
                 steps.append(_step(value, write.slot, bits))
+                is_set |= _is_given(code, write, value)
     known = [step for step in steps if step is not None]
     return StoredValues(
         slot=to_hash32(slot),
@@ -83,8 +85,39 @@ def written_to(
         constants=tuple(map(to_hash32, sorted(constants))),
         clocks=tuple(clocks),
         is_free=is_free,
+        is_set=is_set,
         step=max(known) if known and len(known) == len(steps) else None,
     )
+
+
+def _is_given(code: ContractModel, write: StorageWrite, value: Value) -> bool:
+    """True unless a sum is stored: the old value, with computed amounts added or subtracted.
+
+    An argument of the call is a computed amount only where the call takes it from a balance too.
+    """
+    delta = delta_of(value, write.slot)
+    if delta is None:
+        return True
+    taken = {
+        term
+        for other in code.writes.all
+        if other.entry == write.entry and other.place.root in code.storage.roles.balances
+        for each in code.dependencies.phi_values(other.value)
+        for term in _taken(each, other.slot)
+    }
+    return any(True for term in delta.subtracted for _ in _arguments(code, term)) or any(
+        argument not in taken for term in delta.added for argument in _arguments(code, term)
+    )
+
+
+def _taken(value: Value, slot: Value) -> tuple[Value, ...]:
+    delta = delta_of(value, slot)
+    return () if delta is None else delta.subtracted
+
+
+def _arguments(code: ContractModel, term: Value) -> Iterator[Value]:
+    parts = code.dependencies.subexpressions(term) if isinstance(term, Expr) else ()
+    yield from (part for part in parts if part.operation == "CALLDATALOAD")
 
 
 def _step(value: Value, slot: Value, bits: int) -> int | None:
@@ -253,13 +286,17 @@ class WrittenVariables:
 
     def _is_own_act(self, write: StorageWrite) -> bool:
         """True if it stores under the caller's or a signer's key, and is no trade."""
-        code = self._code
         return write.entry not in _TRADES and any(
-            all(
-                code.writes.names_caller(meaning)
-                or recovered(party(meaning)) is not None
-                or meaning == 0
-                for meaning in code.dependencies.phi_values(key)
-            )
-            for key in map(address_in, write.place.keys)
+            self._names_party(key) for key in map(address_in, write.place.keys)
+        )
+
+    def _names_party(self, key: Value) -> bool:
+        """True if the key is the caller or a signer; on some paths it may be zero."""
+        code, meanings = self._code, self._code.dependencies.phi_values(key)
+        named = [
+            code.writes.names_caller(meaning) or recovered(party(meaning)) is not None
+            for meaning in meanings
+        ]
+        return any(named) and all(
+            is_named or meaning == 0 for is_named, meaning in zip(named, meanings, strict=True)
         )
