@@ -72,8 +72,10 @@ class RoleTests:
         )
 
     def is_scaled_by_others(self, word: Value, entry: FunctionId) -> bool:
-        """True if an amount is computed from the balance of an account that is no party, by more
-        than a difference with a total of balances."""
+        """True if an amount is computed from the balance of an account that is no party.
+
+        Differences with a total of balances do not count.
+        """
         totals = self._totals()
         return any(
             self._holds_others(operand, entry) and not self._reads(operand, totals)
@@ -132,8 +134,10 @@ class RoleTests:
         )
 
     def _holds_others(self, word: Value, entry: FunctionId) -> bool:
-        """True if the word depends on the balance of an account that is no party, or on a constant
-        slot that may be one."""
+        """True if the word depends on the balance of an account that is no party.
+
+        A constant slot may be such a balance.
+        """
         parameters, storage = parameters_of(entry), self._code.storage
         totals = self._totals()
         for slot, bits in self._code.dependencies.reads(word):
