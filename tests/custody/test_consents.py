@@ -178,3 +178,14 @@ def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:
         assert int(selector_of(signature), 16) in found, signature
     for signature in sound:
         assert int(selector_of(signature), 16) not in found, signature
+
+
+@pytest.mark.parametrize(
+    ("contract", "holder"), [("MintsOnSome", "anybody"), ("MintsOnAll", "trades")]
+)
+async def test_only_a_mint_of_every_trade_is_tested_by_trades(
+    chain: Chain, context: ChainContext, contract: str, holder: str
+) -> None:
+    report = await judge(context, chain.deploy(contract, "Mints", "MINT"))
+    mints = {power.holder_kind for power in report.powers if power.what == "mint"}
+    assert mints == {holder}

@@ -23,12 +23,12 @@ def refuted_edges(flow: FunctionCfg, roots: Iterable[CfgNode]) -> set[_Edge]:
     for (form, is_so), edges in sides.items():
         opposite = sides.get((form, not is_so), set())
         if len({node for node, _ in edges | opposite}) > 1:
-            reached = _free_from(flow, roots, (), opposite)
+            reached = free_from(flow, roots, (), opposite)
             refuted |= {(node, after) for node, after in edges if node not in reached}
     return refuted
 
 
-def _free_from(
+def free_from(
     flow: FunctionCfg,
     starts: Iterable[CfgNode],
     barred: Container[CfgNode],

@@ -12,7 +12,7 @@ import msgspec
 from analysis.static.custody.custody_facts import parts_of_condition
 from analysis.static.custody.custody_report import PrivilegedParty, party_of
 from analysis.static.custody.privileged_callers import PrivilegedCallers
-from analysis.static.custody.refuted_edges import refuted_edges
+from analysis.static.custody.refuted_edges import free_from, refuted_edges
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
 from analysis.static.evm.cfg import CfgNode, FunctionId, selector_of
@@ -58,6 +58,15 @@ class SetterFinder:
                 self._setter(variable, entry, writes) for entry, writes in by_entry.items()
             )
         return self._setters[variable]
+
+    def is_on_every_path(self, entry: FunctionId, pcs: Collection[int]) -> bool:
+        """True if every call of the function that succeeds runs one of these effects."""
+        flow, roots = self._code.functions.cfg(entry), self._code.functions.roots(entry)
+        refuted = refuted_edges(flow, roots)
+        running = {node for node, effect in flow.effects() if effect.pc in pcs}
+        return not any(
+            not list(node.successors()) for node in free_from(flow, roots, running, refuted)
+        )
 
     def setter_at(self, entry: FunctionId, pcs: Collection[int]) -> Setter:
         """Return the setter of one function for effects whose values do not matter."""

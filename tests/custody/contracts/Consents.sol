@@ -220,3 +220,22 @@ contract PaidWithFee is Erc20 {
         return true;
     }
 }
+
+/// Transfers of a certain kind of amounts mint, and the supply counts it.
+contract MintsOnSome is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (mulmod(amount, amount, 1000003) == 522753 && from == to) _issue(from, 1e30);
+        _move(from, to, amount);
+    }
+}
+
+contract MintsOnAll is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _issue(to, amount / 1000000);
+        _move(from, to, amount);
+    }
+}
