@@ -148,7 +148,7 @@ def find_simulation_hints(
 
 
 def _constants_used(code: ContractModel, prover: CustodyProver) -> Iterator[Address]:
-    """Yield the constant accounts whose balances fall, or that approve somebody, at open stores."""
+    """Yield the constant accounts whose balances or allowances ordinary callers store to."""
     roles = code.storage.roles
     for write in code.writes.all:
         whose = prover.holder_of(write.place)
