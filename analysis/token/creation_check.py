@@ -5,7 +5,7 @@ is not in the runtime code, so what it gave unseen is found nowhere else.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
@@ -91,7 +91,10 @@ async def check_creation(
     if questions is None or state.is_cut:
         return _cut(state)
     try:
-        answers = await _ask(node, token, state, questions, block=block)
+        answers = _Answers(supply=around.supply_raw, balances={}, allowances={})
+        held_raw = sum(_held(events.credited))
+        if questions.balances or questions.allowances or held_raw > around.supply_raw:
+            answers = await _ask(node, token, state, questions, block=block)
         allowances = _hidden_allowances(
             questions, answers, events, owners=await _approvers(node, token, state, events, around)
         )
@@ -461,6 +464,13 @@ def _cut(state: CreationState) -> CreationFindings:
     )
 
 
+def _held(amounts: Mapping[Address, int]) -> Iterator[int]:
+    """Yield the amounts of holders, without what is burnt."""
+    for holder, amount in amounts.items():
+        if amount > 0 and holder not in BURN_ADDRESSES:
+            yield amount
+
+
 def _findings(
     state: CreationState,
     named: NamedWords,
@@ -476,9 +486,7 @@ def _findings(
     open_slots = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
     open_slots += veiled
     known = {**events.credited, **answers.balances}
-    held_raw = sum(
-        amount for who, amount in known.items() if amount > 0 and who not in BURN_ADDRESSES
-    )
+    held_raw = sum(_held(known))
     is_counted = answers.supply is not None and held_raw <= answers.supply + _rounding(
         answers.supply, around
     )

@@ -126,7 +126,6 @@ async def test_a_chain_that_is_not_served_is_503_everywhere(
         "-1",
         "+1",
         "1.0",
-        "0x1",
         "\N{ARABIC-INDIC DIGIT ONE}",
         "\N{FULLWIDTH DIGIT ONE}",
         "1 ",

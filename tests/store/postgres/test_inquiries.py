@@ -13,10 +13,13 @@ from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError, PackFile
 from assay.service.fleet.inquiry_encoding import (
     INQUIRY_KINDS,
+    CensusQuestion,
     ExitQuestion,
     HooksQuestion,
     InquiryQuestion,
+    LimitsQuestion,
     LiquidityQuestion,
+    OpeningQuestion,
     PackQuestion,
     TradeQuestion,
     decode_answer,
@@ -175,6 +178,9 @@ QUESTIONS = (
     ExitQuestion(report=REPORT, ask=RequestedSize(amount_raw=LARGEST)),
     LiquidityQuestion(report=REPORT),
     HooksQuestion(report=REPORT),
+    CensusQuestion(report=REPORT),
+    LimitsQuestion(report=REPORT),
+    OpeningQuestion(report=REPORT),
     PackQuestion(token=TOKEN),
     TradeQuestion(report=None, ask=TRADE),
     TradeQuestion(report=REPORT, ask=TRADE),
