@@ -1,9 +1,9 @@
 """Quotes, checks and evidence packs by chain, with limits and shared runs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitQuote, RequestedSize, quote_exit
@@ -18,9 +18,9 @@ from analysis.replay.evidence_pack import EvidencePack, PackFile, file_of
 from analysis.replay.pack_signature import sign_pack
 from analysis.replay.record_pack import record_pack
 from core.errors import UpstreamError
-from core.evm.primitives import Address, Hash32
+from core.evm.primitives import Address
 from core.process.secret import Secret
-from core.process.single_flight import SingleFlight
+from core.process.single_flight import Result, SingleFlight
 from core.report.report import Report
 
 WITHIN_S: Final = 15.0
@@ -31,6 +31,9 @@ _TO_ANSWER_S: Final = 1.0
 
 _MOST_WAITING: Final = 64
 """Most waiting calls of one chain. Beyond it, calls are rejected, not queued."""
+
+_Key: TypeAlias = tuple[str, Hashable]
+"""Chain slug, and the request within the chain."""
 
 
 class ChainQuotes:
@@ -49,26 +52,24 @@ class ChainQuotes:
         self._signing_key = signing_key
         self._slots = {slug: asyncio.Semaphore(concurrency) for slug in contexts}
         self._waiting = dict.fromkeys(contexts, 0)
-        self._quotes = SingleFlight[tuple[str, Address, Hash32, RequestedSize], ExitQuote]()
-        self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
-        self._hooks = SingleFlight[tuple[str, Address, Hash32], HookFindings]()
-        self._censuses = SingleFlight[tuple[str, Address, Hash32], SaleCensus]()
-        self._limits = SingleFlight[tuple[str, Address, Hash32], LimitFindings]()
-        self._openings = SingleFlight[tuple[str, Address, Hash32], OpeningFindings]()
-        self._packs = SingleFlight[tuple[str, Address], PackFile]()
+        self._quotes = SingleFlight[_Key, ExitQuote]()
+        self._inquiries = SingleFlight[_Key, LiquidityFindings]()
+        self._hooks = SingleFlight[_Key, HookFindings]()
+        self._censuses = SingleFlight[_Key, SaleCensus]()
+        self._limits = SingleFlight[_Key, LimitFindings]()
+        self._openings = SingleFlight[_Key, OpeningFindings]()
+        self._packs = SingleFlight[_Key, PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, size: RequestedSize) -> ExitQuote:
         """Return the exit quote; see `exit_quote`. Equal concurrent requests share one run.
 
         Raises TokenRefusedError, UpstreamError.
         """
-        token = report.token
-
-        async def run() -> ExitQuote:
-            async with self._bounded(chain):
-                return await quote_exit(self._contexts[chain], token.address, report, size)
-
-        return await self._quotes.run((chain, token.address, token.block_hash, size), run)
+        return await self._share(
+            self._quotes,
+            (chain, (report.token.address, report.token.block_hash, size)),
+            lambda context, _: quote_exit(context, report.token.address, report, size),
+        )
 
     async def find_liquidity(self, chain: str, report: Report) -> LiquidityFindings:
         """Return the liquidity holders; see `find_liquidity`. Equal concurrent requests share one
@@ -76,13 +77,11 @@ class ChainQuotes:
 
         Raises TokenRefusedError, UpstreamError.
         """
-        token = report.token
-
-        async def run() -> LiquidityFindings:
-            async with self._bounded(chain):
-                return await find_liquidity(self._contexts[chain], token.address, report)
-
-        return await self._inquiries.run((chain, token.address, token.block_hash), run)
+        return await self._share(
+            self._inquiries,
+            _key_of(chain, report),
+            lambda context, _: find_liquidity(context, report.token.address, report),
+        )
 
     async def find_hooks(self, chain: str, report: Report) -> HookFindings:
         """Return the findings about hooks; see `find_hooks`. Equal concurrent requests share one
@@ -92,14 +91,11 @@ class ChainQuotes:
 
         Raises TokenRefusedError, UpstreamError.
         """
-        token = report.token
-
-        async def run() -> HookFindings:
-            async with self._bounded(chain) as end_s:
-                until_s = end_s - _TO_ANSWER_S
-                return await find_hooks(self._contexts[chain], token.address, until_s=until_s)
-
-        return await self._hooks.run((chain, token.address, token.block_hash), run)
+        return await self._share(
+            self._hooks,
+            _key_of(chain, report),
+            lambda context, until_s: find_hooks(context, report.token.address, until_s=until_s),
+        )
 
     async def take_census(self, chain: str, report: Report) -> SaleCensus:
         """Return the sales of real holders; see `take_census`. Equal concurrent requests share one
@@ -109,45 +105,37 @@ class ChainQuotes:
 
         Raises TokenRefusedError, UpstreamError.
         """
-        token = report.token
-
-        async def run() -> SaleCensus:
-            async with self._bounded(chain) as end_s:
-                until_s = end_s - _TO_ANSWER_S
-                return await take_census(
-                    self._contexts[chain], token.address, report, until_s=until_s
-                )
-
-        return await self._censuses.run((chain, token.address, token.block_hash), run)
+        return await self._share(
+            self._censuses,
+            _key_of(chain, report),
+            lambda context, until_s: take_census(
+                context, report.token.address, report, until_s=until_s
+            ),
+        )
 
     async def find_limits(self, chain: str, report: Report) -> LimitFindings:
         """Return the limits; see `find_limits`. Equal concurrent requests share one run.
 
         Raises TokenRefusedError, UpstreamError.
         """
-        token = report.token
-
-        async def run() -> LimitFindings:
-            async with self._bounded(chain) as end_s:
-                until_s = end_s - _TO_ANSWER_S
-                return await find_limits(
-                    self._contexts[chain], token.address, report, until_s=until_s
-                )
-
-        return await self._limits.run((chain, token.address, token.block_hash), run)
+        return await self._share(
+            self._limits,
+            _key_of(chain, report),
+            lambda context, until_s: find_limits(
+                context, report.token.address, report, until_s=until_s
+            ),
+        )
 
     async def find_opening(self, chain: str, report: Report) -> OpeningFindings:
         """Return the opening; see `find_opening`. Equal concurrent requests share one run.
 
         Raises TokenRefusedError, UpstreamError.
         """
-        token = report.token
-
-        async def run() -> OpeningFindings:
-            async with self._bounded(chain):
-                return await find_opening(self._contexts[chain], token.address, report)
-
-        return await self._openings.run((chain, token.address, token.block_hash), run)
+        return await self._share(
+            self._openings,
+            _key_of(chain, report),
+            lambda context, _: find_opening(context, report.token.address, report),
+        )
 
     async def check_trade(
         self, chain: str, report: Report | None, trade: UnsignedTrade
@@ -166,12 +154,11 @@ class ChainQuotes:
         EvidencePackError, ConfigError for an invalid signing key.
         """
 
-        async def run() -> PackFile:
-            async with self._bounded(chain):
-                pack = await record_pack(self._contexts[chain], token)
-                return await asyncio.to_thread(self._file_of, pack)
+        async def record(context: ChainContext, _: float) -> PackFile:
+            pack = await record_pack(context, token)
+            return await asyncio.to_thread(self._file_of, pack)
 
-        return await self._packs.run((chain, token), run)
+        return await self._share(self._packs, (chain, token), record)
 
     def _file_of(self, pack: EvidencePack) -> PackFile:
         signed = pack if self._signing_key is None else sign_pack(pack, self._signing_key)
@@ -186,6 +173,25 @@ class ChainQuotes:
         await self._limits.aclose()
         await self._openings.aclose()
         await self._packs.aclose()
+
+    async def _share(
+        self,
+        runs: SingleFlight[_Key, Result],
+        key: _Key,
+        work: Callable[[ChainContext, float], Awaitable[Result]],
+    ) -> Result:
+        """Return the result of the key's running work, or start it in a slot of the chain.
+
+        `work` has the chain's context, and the time by the event loop's clock when it has to
+        answer with the findings so far. Raises UpstreamError.
+        """
+        chain, _ = key
+
+        async def run() -> Result:
+            async with self._bounded(chain) as end_s:
+                return await work(self._contexts[chain], end_s - _TO_ANSWER_S)
+
+        return await runs.run(key, run)
 
     @asynccontextmanager
     async def _bounded(self, chain: str) -> AsyncIterator[float]:
@@ -203,3 +209,7 @@ class ChainQuotes:
             raise UpstreamError(service="simulation", reason=reason) from error
         finally:
             self._waiting[chain] -= 1
+
+
+def _key_of(chain: str, report: Report) -> _Key:
+    return chain, (report.token.address, report.token.block_hash)
