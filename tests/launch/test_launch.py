@@ -35,6 +35,7 @@ from sql.engine.columns import blob
 from sql.engine.store import Store
 from sql.reports.launch_record import plan_buyer_funders, read_launch
 from tests.harness.api.world import World as Api
+from tests.harness.chain import old_states
 from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 
@@ -45,6 +46,9 @@ SUPPLY = 1_000_000 * ETHER
 KEPT_S = SETTINGS.launches_kept_s
 VIEW = "v_wallet_trades"
 SOURCE = Path(__file__).parent / "contracts" / "MultiBuyer.sol"
+
+# Developers are read from the states before and after a creation.
+anvil_node, demo_world, facts = old_states.anvil_node, old_states.demo_world, old_states.facts
 
 
 @pytest.fixture
