@@ -144,6 +144,7 @@ class CustodyProver:
         self._anywhere: dict[Hashable, bool] = {}
         self._deep: dict[Value, frozenset[Expr]] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
+        self._slots_read: dict[Value, frozenset[Value]] = {}
         self._open_slots: dict[Value, bool] = {}
 
     def pay(self, steps: int) -> bool:
@@ -547,6 +548,15 @@ class CustodyProver:
                 for write in self.code.writes.all
             )
         return known
+
+    def slots_read(self, word: Value) -> frozenset[Value]:
+        """Return the slots of all storage reads in a word, including those in hashes."""
+        found = self._slots_read.get(word)
+        if found is None:
+            found = self._slots_read[word] = frozenset(
+                term.arguments[0] for term in self.deep(word) if term.operation == "SLOAD"
+            )
+        return found
 
     def deep(self, word: Value) -> frozenset[Expr]:
         """Return all subexpressions, including those in hashes, phis and tops."""

@@ -173,17 +173,19 @@ class PathSearch:
         if node.phi is not None and node.following is after:
             bindings = self._bound(bindings, node)
             changed = {phi for phi, _ in operands(node)} - {phi for phi, _ in bindings}
-            if changed and (facts or tested):
-                facts = frozenset(each for each in facts if not self._has(each, changed))
-                tested = frozenset(each for each in tested if not self._has(each[0], changed))
+            if changed:
+                facts = frozenset(each for each in facts if not self._depends_on(each, changed))
+                tested = frozenset(
+                    each for each in tested if not self._depends_on(each[0], changed)
+                )
         live = self.slice.live.get(after, 0)
         kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
         return SearchState(after, kept, facts, tested, state.status, state.ledger)
 
-    def _has(self, known: Fact | NormalForm, changed: Collection[Expr]) -> bool:
-        """True if a fact or a tested condition is of a phi that has another value now."""
+    def _depends_on(self, known: Fact | NormalForm, phis: Collection[Expr]) -> bool:
+        """True if a fact or a tested condition contains one of these phis."""
         return any(
-            not self.prover.phis.inside(word).isdisjoint(changed) for word in self._words_of(known)
+            not self.prover.phis.inside(word).isdisjoint(phis) for word in self._words_of(known)
         )
 
     def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
@@ -203,8 +205,7 @@ class PathSearch:
     ) -> Iterator[tuple[SearchState, tuple[Value, bool] | None]]:
         condition = self.prover.phis.resolve(branch.condition, state.bindings)
         tells = branch.condition in self.slice.telling
-        # A transient word may have changed before the next test, and its stores are not followed.
-        lasts = not any(term.operation == "TLOAD" for term in self.prover.deep(condition))
+        is_kept = tells and not self._is_transient(condition)
         for holds, after in ((True, branch.if_true), (False, branch.if_false)):
             if after not in self.flow.can_succeed:
                 continue
@@ -223,8 +224,8 @@ class PathSearch:
                     self.has_gates = True
                     if not self.with_gates:
                         continue
-                facts |= self._learned(stated, condition, holds=holds) if lasts else set()
-            if self.depth.conditions and tells and lasts:
+                facts |= self._learned(stated, condition, holds=holds) if is_kept else set()
+            if self.depth.conditions and is_kept:
                 tested |= {(form, is_so)}
             side = msgspec.structs.replace(state, facts=facts, tested=tested)
             yield self._move(side, state.node, after), literal
@@ -232,6 +233,10 @@ class PathSearch:
     def _learned(self, stated: Iterable[Fact], condition: Value, *, holds: bool) -> frozenset[Fact]:
         """Return the facts of a condition that can be of use."""
         return frozenset((*self.slice.kept(stated), *self.slice.shown(condition, holds=holds)))
+
+    def _is_transient(self, condition: Value) -> bool:
+        """True if it reads transient storage: stores to it are not followed."""
+        return any(term.operation == "TLOAD" for term in self.prover.deep(condition))
 
     # --- effects ------------------------------------------------------------------------------
 
@@ -277,16 +282,11 @@ class PathSearch:
 
     def _may_change(self, effect: Effect, words: Iterable[Value], slot: Value | None) -> bool:
         """True if an effect may change what words depend on. `slot` None: it is a call."""
-        reads = {
-            term.arguments[0]
-            for word in words
-            for term in self.prover.deep(word)
-            if term.operation == "SLOAD"
-        }
+        prover = self.prover
+        reads = {read for word in words for read in prover.slots_read(word)}
         if slot is None:
-            return any(map(self.prover.is_open_to_all, reads))
-        may_store_to = self.prover.may_store_to
-        return any(may_store_to(self.entry, effect, slot, read) for read in reads)
+            return any(map(prover.is_open_to_all, reads))
+        return any(prover.may_store_to(self.entry, effect, slot, read) for read in reads)
 
     def _words_of(self, known: Fact | NormalForm) -> tuple[Value, ...]:
         """Return the words of a fact or a condition in normal form."""

@@ -23,10 +23,14 @@ from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.static.token_model.storage.write_index import StorageWrite
+from core.evm.abi import selector_of
 
 _PAYER: Final = 4
-_AMOUNTS: Final[dict[FunctionId, int]] = {TRANSFER_FROM: 68, 0x2B8C49E3: 36}
-"""Places of the amount in calldata, by function: `transferFrom`, `crosschainBurn`."""
+_AMOUNTS: Final[dict[FunctionId, int]] = {
+    TRANSFER_FROM: 68,
+    int(selector_of("crosschainBurn(address,uint256)"), 16): 36,
+}
+"""Offset of the amount in calldata, by function whose first argument is the payer."""
 
 
 def settled(

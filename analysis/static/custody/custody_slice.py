@@ -98,12 +98,7 @@ class CustodySlice:
         forms = Counter(normal(branch.condition, holds=True)[0] for _, branch in flow.branching())
         self._repeated = {word for word in tested_words if forms[normal(word, holds=True)[0]] > 1}
         self.telling = {word for word in tested_words if self._tells(word)}
-        self._told = {
-            term.arguments[0]
-            for word in self.telling
-            for term in prover.deep(word)
-            if term.operation == "SLOAD"
-        }
+        self._slots_tested = {slot for word in self.telling for slot in prover.slots_read(word)}
         marks: dict[CfgNode, int] = {}
         used: dict[CfgNode, set[Expr]] = {}
         for node in flow.nodes:
@@ -174,10 +169,10 @@ class CustodySlice:
     def _forgets(self, effect: Effect) -> bool:
         """True if an effect may change what a branch has tested."""
         if effect.kind in CALLS:
-            return bool(self._told)
+            return bool(self._slots_tested)
         return effect.kind == "SSTORE" and any(
             self.prover.may_store_to(self.entry, effect, effect.words[0], read)
-            for read in self._told
+            for read in self._slots_tested
         )
 
     def forgets(self, node: CfgNode) -> bool:

@@ -44,7 +44,9 @@ class CompilerChecks:
             meanings = [
                 term for term in self._sources.phi_values(condition) if isinstance(term, Expr)
             ]
-            known = bool(meanings) and all(any(map(self._is_one, _parts(m))) for m in meanings)
+            known = bool(meanings) and all(
+                any(map(self._is_one, condition_parts(meaning))) for meaning in meanings
+            )
             self._known[condition] = known
         return known
 
@@ -180,7 +182,7 @@ class CompilerChecks:
         )
 
 
-def _parts(condition: Value) -> Iterator[Expr]:
+def condition_parts(condition: Value) -> Iterator[Expr]:
     """Yield the condition and its operands under AND, OR and ISZERO."""
     waiting = [condition]
     while waiting:

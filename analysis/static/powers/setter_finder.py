@@ -64,9 +64,7 @@ class SetterFinder:
         flow, roots = self._code.functions.cfg(entry), self._code.functions.roots(entry)
         refuted = refuted_edges(flow, roots)
         running = {node for node, effect in flow.effects() if effect.pc in pcs}
-        return not any(
-            not list(node.successors()) for node in free_from(flow, roots, running, refuted)
-        )
+        return all(node.successors() for node in free_from(flow, roots, running, refuted))
 
     def setter_at(self, entry: FunctionId, pcs: Collection[int]) -> Setter:
         """Return the setter of one function for effects whose values do not matter."""

@@ -78,7 +78,7 @@ def is_data_check(
     condition: Value,
     *,
     may_fail: bool,
-    fails_when: bool | None = None,
+    fails_when: bool | None,
 ) -> bool:
     """True if the branch tests that a callee returned the words that are decoded: it may fail where
     there are fewer.
@@ -301,7 +301,9 @@ class _Finder:
         if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
             sources -= {"code", "wallet"}
         if site.effect == "value":
-            is_scaled = self._roles.is_scaled_by_others(site.condition, site.entry)
+            is_scaled = not _OF_OTHERS.isdisjoint(sources) and self._roles.is_scaled_by_others(
+                site.condition, site.entry
+            )
             sources &= _VALUE_SOURCES | (_OF_OTHERS if is_scaled else frozenset())
         elif site.is_operand:
             sources -= _COPIED_BY if is_copied_short(site.condition) else _ALLOCATED_BY

@@ -76,12 +76,12 @@ class SiteFinder:
         refusing = {(test.pc, test.condition): test.holds for test in tests}
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for (pc, condition), holds in refusing.items():
-            asks = self._asks_world(condition)
+            asks_world = self._asks_world(condition)
             # A panic that is no guard, as of an empty list, may depend on a count as well.
             is_check = self._code.guards.is_check(pc, condition) or not (
-                asks or (pc, condition) in guarding
+                asks_world or (pc, condition) in guarding
             )
-            if is_check or asks:
+            if is_check or asks_world:
                 # No guard if the operands are numbers: it seems to depend on nothing.
                 yield ConditionSite(
                     entry=flow.entry,

@@ -3,8 +3,10 @@ its usual part, so that what trades do to it is no condition; and compilers' che
 balances of other accounts, or amounts, have another one."""
 
 from collections.abc import Container, Iterator
+from functools import cached_property
 from typing import Final
 
+from analysis.static.dataflow.compiler_checks import condition_parts
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.predicates import (
     CALLER,
@@ -15,13 +17,14 @@ from analysis.static.dataflow.predicates import (
     Variable,
     parameters_of,
 )
-from analysis.static.dataflow.storage_layout import VariableId
+from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.path_state import BALANCE_OF, MOVERS
 from analysis.static.token_model.conditions.condition_sites import ConditionSite
 from analysis.static.token_model.conditions.loops import loops
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.storage.balance_changes import balance_debits
 from analysis.static.token_model.storage.constant_slots import may_be_entry
 from analysis.static.token_model.storage.guarded_stores import is_guarded
 
@@ -29,6 +32,10 @@ _LEAST_DIVISOR: Final = 10
 _LARGEST_AMOUNT: Final = 2**128
 _HOLDING: Final = frozenset({FROM, TO, CALLER, ORIGIN, THIS})
 _ORDERED: Final = frozenset({"LT", "GT", "SLT", "SGT"})
+_CONNECTIVES: Final = frozenset({"ISZERO", "AND", "OR"})
+_TESTS: Final = _ORDERED | _CONNECTIVES | {"EQ"}
+_SCALING: Final = frozenset({"MUL", "DIV", "SDIV", "MOD", "MULMOD", "EXP", "SHL", "SHR", "XOR"})
+_SHIFTING: Final = _ORDERED | {"ADD", "SUB", "EQ"}
 _MOST_TERMS: Final = 64
 
 _FAILING: Final = frozenset({"refuses", "overruns"})
@@ -65,8 +72,8 @@ class RoleTests:
     def is_size_check(self, condition: Value) -> bool:
         """True if a comparison holds a constant that an amount may have."""
         return any(
-            any(isinstance(part, int) and _is_amount(part) for part in _summands(side))
-            for term in _parts(condition)
+            any(map(_is_amount, _summands(side)))
+            for term in condition_parts(condition)
             if term.operation in _ORDERED
             for side in term.arguments
         )
@@ -76,9 +83,8 @@ class RoleTests:
 
         Differences with a total of balances do not count.
         """
-        totals = self._totals()
         return any(
-            self._holds_others(operand, entry) and not self._reads(operand, totals)
+            self._holds_others(operand, entry) and not self._reads(operand, self._totals)
             for term in self._code.dependencies.subexpressions(word)
             if term.operation in _SCALING
             for operand in term.arguments
@@ -90,16 +96,16 @@ class RoleTests:
         It does not while that is only added to amounts, or subtracted from a total of balances.
         """
         entry = site.entry
-        for term in _parts(site.condition):
+        for term in condition_parts(site.condition):
             sides = term.arguments if term.operation in _ORDERED else (term,)
             moved = [side for side in sides if self._holds_others(side, entry)]
-            if not moved or (term.operation == "ISZERO" and term is not sides[0]):
+            if not moved:
                 continue
-            if term.operation in ("ISZERO", "AND", "OR") and self._has_parts(term):
+            if term.operation in _CONNECTIVES and any(map(_is_test, term.arguments)):
                 continue  # its parts follow
             if self._is_scaled_or_shifted(term, moved, entry):
                 return True
-            if any(self._reads(side, self._totals()) for side in sides):
+            if any(self._reads(side, self._totals) for side in sides):
                 continue
             if len(moved) < len(sides) or not all(self._is_sum(side, entry) for side in moved):
                 return True
@@ -117,8 +123,9 @@ class RoleTests:
             and not (each.operation == "ADD" and _is_small(each.arguments[0]))
         )
 
+    @cached_property
     def _totals(self) -> frozenset[Variable]:
-        """Return the supply and the factors of all balances, without entries of one account."""
+        """The supply and the factors of all balances, without entries of one account."""
         roles = self._code.storage.roles
         return roles.supply | {
             variable
@@ -126,38 +133,31 @@ class RoleTests:
             if variable[0] not in roles.balances and not may_be_entry(variable[0])
         }
 
-    @staticmethod
-    def _has_parts(term: Expr) -> bool:
-        return any(
-            isinstance(part, Expr) and part.operation in (*_ORDERED, "ISZERO", "EQ", "AND", "OR")
-            for part in term.arguments
-        )
-
     def _holds_others(self, word: Value, entry: FunctionId) -> bool:
         """True if the word depends on the balance of an account that is no party.
 
         A constant slot may be such a balance.
         """
         parameters, storage = parameters_of(entry), self._code.storage
-        totals = self._totals()
-        for slot, bits in self._code.dependencies.reads(word):
-            for place in self._code.layout.of(slot):
-                if may_be_entry(place.root) and (place.root, bits) not in totals:
-                    return True
-                is_balance = place.root in storage.roles.balances
-                if is_balance and not (
-                    storage.predicates.party(place.keys[0], parameters) in _HOLDING
-                    or (entry == BALANCE_OF and _is_argument(place.keys[0]))
-                ):
-                    return True
+        for place, bits in self._places_read(word):
+            if may_be_entry(place.root) and (place.root, bits) not in self._totals:
+                return True
+            is_balance = place.root in storage.roles.balances
+            if is_balance and not (
+                storage.predicates.party(place.keys[0], parameters) in _HOLDING
+                or (entry == BALANCE_OF and _is_argument(place.keys[0]))
+            ):
+                return True
         return False
 
     def _reads(self, word: Value, variables: Container[Variable]) -> bool:
-        return any(
-            (place.root, bits) in variables
-            for slot, bits in self._code.dependencies.reads(word)
-            for place in self._code.layout.of(slot)
-        )
+        return any((place.root, bits) in variables for place, bits in self._places_read(word))
+
+    def _places_read(self, word: Value) -> Iterator[tuple[StorageLocation, int]]:
+        """Yield location and bit mask of every storage read that the word depends on."""
+        for slot, bits in self._code.dependencies.reads(word):
+            for place in self._code.layout.of(slot):
+                yield place, bits
 
     def _is_sum(self, word: Value, entry: FunctionId) -> bool:
         """True if balances of others are bare summands of the word, without constants."""
@@ -197,8 +197,7 @@ class RoleTests:
         A share of a total follows it; what is left above a constant may be gone at once.
         """
         return any(
-            any(isinstance(part, int) and _is_amount(part) for part in term.arguments)
-            and self._reads(term, {variable})
+            any(map(_is_amount, term.arguments)) and self._reads(term, {variable})
             for term in self._code.dependencies.subexpressions(condition)
             if term.operation in _SHIFTING
         )
@@ -210,22 +209,18 @@ class RoleTests:
         return self._ledgers[root]
 
     def _moves_amounts(self, root: VariableId) -> bool:
-        taken: dict[FunctionId, set[Value]] = {}
-        given: list[tuple[FunctionId, Value]] = []
-        roots = {root, *self._code.storage.roles.balances}
+        [debits] = balance_debits(self._code)
+        taken, given = set(debits), set[tuple[FunctionId, Value]]()
         for write in self._code.writes.all:
-            if write.place.root not in roots:
+            if write.place.root != root:
                 continue
             for value in self._code.dependencies.phi_values(write.value):
                 delta = delta_of(value, write.slot)
-                if delta is not None:
-                    taken.setdefault(write.entry, set()).update(delta.subtracted)
-                if write.place.root != root:
-                    continue
                 if delta is None:
                     return False
-                given += [(write.entry, added) for added in delta.added]
-        return bool(given) and all(added in taken.get(entry, ()) for entry, added in given)
+                taken.update((write.entry, term) for term in delta.subtracted)
+                given.update((write.entry, term) for term in delta.added)
+        return bool(given) and given <= taken
 
     def _is_list(self, root: VariableId) -> bool:
         if root not in self._lists:
@@ -252,11 +247,7 @@ class RoleTests:
         """True if a balance or an allowance is converted or bounded, or a divisor must not be 0."""
         roles = self._code.storage.roles
         token_amounts = roles.balances | roles.allowances
-        is_read = any(
-            place.root in token_amounts
-            for slot, _ in self._code.dependencies.reads(condition)
-            for place in self._code.layout.of(slot)
-        )
+        is_read = any(place.root in token_amounts for place, _ in self._places_read(condition))
         bare = _bare(condition)
         return is_read or (isinstance(bare, Expr) and bare.operation == "SLOAD")
 
@@ -288,37 +279,20 @@ class RoleTests:
         return self._loops[entry]
 
 
-_SCALING: Final = frozenset({"MUL", "DIV", "SDIV", "MOD", "MULMOD", "EXP", "SHL", "SHR", "XOR"})
-_SHIFTING: Final = _ORDERED | {"ADD", "SUB", "EQ"}
-
-
-def _parts(condition: Value) -> Iterator[Expr]:
-    """Yield the condition and its operands under AND, OR and ISZERO."""
-    waiting = [condition]
-    while waiting:
-        term = waiting.pop()
-        if isinstance(term, Expr):
-            yield term
-            if term.operation in ("AND", "OR", "ISZERO"):
-                waiting.extend(term.arguments)
-
-
 def _is_argument(key: Value) -> bool:
     account = address_in(key)
     return isinstance(account, Expr) and account.operation == "CALLDATALOAD"
 
 
 def _summands(word: Value) -> tuple[Value, ...]:
-    return (
-        (word, *word.arguments)
-        if isinstance(word, Expr)
-        and word.operation
-        in (
-            "ADD",
-            "SUB",
-        )
-        else (word,)
-    )
+    """Return the word, and its operands if it is a sum or a difference."""
+    if isinstance(word, Expr) and word.operation in ("ADD", "SUB"):
+        return (word, *word.arguments)
+    return (word,)
+
+
+def _is_test(part: Value) -> bool:
+    return isinstance(part, Expr) and part.operation in _TESTS
 
 
 def _is_small(part: Value) -> bool:
@@ -326,9 +300,11 @@ def _is_small(part: Value) -> bool:
     return isinstance(part, int) and part < _LARGEST_AMOUNT
 
 
-def _is_amount(number: int) -> bool:
+def _is_amount(part: Value) -> bool:
     """True for numbers of the size of amounts, or their negatives."""
-    return 1 < number < _LARGEST_AMOUNT or MASK - _LARGEST_AMOUNT < number < MASK
+    return isinstance(part, int) and (
+        1 < part < _LARGEST_AMOUNT or MASK - _LARGEST_AMOUNT < part < MASK
+    )
 
 
 def _is_quotient_check(condition: Value) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.merged_choices import choosing_branches
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, TO, Variable
 from analysis.static.evm.cfg import CfgNode, FunctionId
@@ -70,6 +71,19 @@ def changes(code: ContractModel) -> Iterator[BalanceChange]:
             by = difference(code, value, write.slot)
             if by is not None:
                 yield BalanceChange(write=write, party=party, by=by)
+
+
+@cached_on_model
+def balance_debits(code: ContractModel) -> Iterator[frozenset[tuple[FunctionId, Value]]]:
+    """Yield one set: each function with the terms that it subtracts from balances."""
+    yield frozenset(
+        (write.entry, term)
+        for write in code.writes.all
+        if write.place.root in code.storage.roles.balances
+        for value in code.dependencies.phi_values(write.value)
+        if (delta := delta_of(value, write.slot)) is not None
+        for term in delta.subtracted
+    )
 
 
 def difference(code: ContractModel, value: Value, slot: Value) -> Sum | None:

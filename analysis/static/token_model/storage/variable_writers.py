@@ -20,6 +20,7 @@ from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.conditions.trade_conditions import Source, StoredValues
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
+from analysis.static.token_model.storage.balance_changes import balance_debits
 from analysis.static.token_model.storage.guarded_stores import is_guarded
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.write_index import StorageWrite
@@ -98,26 +99,17 @@ def _is_given(code: ContractModel, write: StorageWrite, value: Value) -> bool:
     delta = delta_of(value, write.slot)
     if delta is None:
         return True
-    taken = {
-        term
-        for other in code.writes.all
-        if other.entry == write.entry and other.place.root in code.storage.roles.balances
-        for each in code.dependencies.phi_values(other.value)
-        for term in _taken(each, other.slot)
-    }
-    return any(True for term in delta.subtracted for _ in _arguments(code, term)) or any(
-        argument not in taken for term in delta.added for argument in _arguments(code, term)
+    [debits] = balance_debits(code)
+    return any(_arguments(code, delta.subtracted)) or any(
+        (write.entry, argument) not in debits for argument in _arguments(code, delta.added)
     )
 
 
-def _taken(value: Value, slot: Value) -> tuple[Value, ...]:
-    delta = delta_of(value, slot)
-    return () if delta is None else delta.subtracted
-
-
-def _arguments(code: ContractModel, term: Value) -> Iterator[Value]:
-    parts = code.dependencies.subexpressions(term) if isinstance(term, Expr) else ()
-    yield from (part for part in parts if part.operation == "CALLDATALOAD")
+def _arguments(code: ContractModel, terms: Iterable[Value]) -> Iterator[Expr]:
+    for term in terms:
+        for part in code.dependencies.subexpressions(term):
+            if part.operation == "CALLDATALOAD":
+                yield part
 
 
 def _step(value: Value, slot: Value, bits: int) -> int | None:
