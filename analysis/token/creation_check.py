@@ -103,15 +103,15 @@ async def check_creation(
         veiled = await _veiled_slots(node, token, state, trials, block=block)
     except (UpstreamError, msgspec.DecodeError):
         return None
+    unexplained = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
     return _findings(
         state,
-        named,
         events,
         answers,
         around,
         balances=_hidden_balances(questions, answers, events, around),
         allowances=allowances,
-        veiled=veiled,
+        open_slots=[*unexplained, *veiled],
     )
 
 
@@ -234,7 +234,7 @@ def _least(
         and entry.accounts[0] not in BURN_ADDRESSES
         and events.credited.get(entry.accounts[0]) == state.words[entry.slot]
     )
-    return min(max(given, default=0), around.supply_raw) // _ROUNDING
+    return _rounding(max(given, default=0), around)
 
 
 class _Answers(msgspec.Struct, frozen=True, kw_only=True):
@@ -302,16 +302,17 @@ def _hidden_allowances(
     """Return the allowances above what the events of these owners give."""
     hidden: list[HiddenAmount] = []
     for who, spender, slot in questions.allowances:
-        given = events.approved.get((who, spender), 0) if who in owners else 0
-        if answers.allowances[who, spender] > given:
+        of_events = events.approved.get((who, spender), 0)
+        allowed = answers.allowances[who, spender]
+        if allowed > (of_events if who in owners else 0):
             hidden.append(
                 HiddenAmount(
                     kind="allowance",
                     account=who,
                     spender=spender,
                     slot=slot,
-                    amount_raw=str(answers.allowances[who, spender]),
-                    of_events_raw=str(events.approved.get((who, spender), 0)),
+                    amount_raw=str(allowed),
+                    of_events_raw=str(of_events),
                 )
             )
     return hidden
@@ -473,18 +474,14 @@ def _held(amounts: Mapping[Address, int]) -> Iterator[int]:
 
 def _findings(
     state: CreationState,
-    named: NamedWords,
     events: _Events,
     answers: _Answers,
     around: Surroundings,
     *,
     balances: Sequence[HiddenAmount],
     allowances: Sequence[HiddenAmount],
-    veiled: Sequence[Hash32],
+    open_slots: list[Hash32],
 ) -> CreationFindings:
-    least = _least(named.entries, state, events, around)
-    open_slots = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
-    open_slots += veiled
     known = {**events.credited, **answers.balances}
     held_raw = sum(_held(known))
     is_counted = answers.supply is not None and held_raw <= answers.supply + _rounding(
@@ -498,7 +495,7 @@ def _findings(
             one for one in balances if int(one.amount_raw) > events.named.get(one.account, 0)
         ]
         if events.minted or len(unnamed) > 1:
-            open_slots += [one.slot for one in unnamed if one.slot is not None]
+            open_slots = [*open_slots, *(one.slot for one in unnamed if one.slot is not None)]
     is_over = answers.supply is not None and not is_counted and not balances
     return CreationFindings(
         block_number=state.block_number,

@@ -16,7 +16,7 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.token.creation import ContractCreation, find_creation
 from core.errors import UpstreamError
-from core.evm.abi import call_data, topic_of
+from core.evm.abi import selector_of, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, low_address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
@@ -44,8 +44,8 @@ this.d[toHex(l.memory.slice(at, at + size))] = 1; this.n++;
 """Tracer that returns the hashed inputs of 20 to 128 bytes, at most 4,000 of them."""
 
 _APPROVING: Final = (
-    call_data("approve(address,uint256)", ZERO_ADDRESS, 0)[:10],
-    call_data("increaseAllowance(address,uint256)", ZERO_ADDRESS, 0)[:10],
+    selector_of("approve(address,uint256)"),
+    selector_of("increaseAllowance(address,uint256)"),
 )
 _ELSEWHERE: Final[Literal["elsewhere"]] = "elsewhere"
 _NO_METHOD: Final = -32601

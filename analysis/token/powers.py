@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.evm.expressions import lowest_bit
 from analysis.static.powers.static_powers import Setter, StaticPower, StaticPowers
 from analysis.static.token_model.caps.cap_rules import CapRule, slots_in
 from analysis.static.token_model.conditions.trade_conditions import (
@@ -189,7 +190,7 @@ def _words_of(setters: Sequence[Setter], live: LiveSetters) -> tuple[Hash32, set
     if bounds is None or slot is None or word is None:
         return None
     mask = int(setters[0].bits, 16)
-    shift = (mask & -mask).bit_length() - 1
+    shift = lowest_bit(mask)
     return slot, {word & ~mask | (value << shift & mask) for value in (*bounds, word >> shift)}
 
 
