@@ -1,5 +1,6 @@
 """The oracle for sales that change after months: real ones then, and the report today."""
 
+from itertools import pairwise
 from typing import Final
 
 import pytest
@@ -18,11 +19,11 @@ DOUBLES: Final = ("TwoMonthsFeeToken", "QuarterFeeToken", "ShortClockToken")
 
 
 def harms(chain: Chain, token: ZooToken) -> list[bool]:
-    """True for each age at which a sale fails, or loses half."""
+    """Return for each age of `DAYS` if a sale fails then, or loses half."""
     seller = chain.fresh_account()
     assert chain.buy(token, seller).success
     found = []
-    for before, days in zip((0, *DAYS), DAYS, strict=False):
+    for before, days in pairwise((0, *DAYS)):
         chain.wait((days - before) * 86_400, blocks=2)
         amount_raw = chain.balance(token.address, seller) // 4
         sold = chain.sell(token, seller, amount_raw)

@@ -5,11 +5,19 @@ pragma solidity ^0.8.24;
 import {Erc20} from "zoo/base/Erc20.sol";
 import {Traded} from "zoo/base/Traded.sol";
 
-/// A claim that finds nothing leaves the lock of transfers shut.
-contract StuckLockToken is Traded {
-    uint256 private _status = 1;
+/// Transfers are shut while a call holds the lock.
+abstract contract Locked is Traded {
+    uint256 internal _status = 1;
     mapping(address => uint256) public rewards;
 
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(_status == 1, "entered");
+        _move(from, to, amount);
+    }
+}
+
+/// A claim that finds nothing leaves the lock of transfers shut.
+contract StuckLockToken is Locked {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function claim() external {
@@ -21,18 +29,10 @@ contract StuckLockToken is Traded {
         _move(address(this), msg.sender, due);
         _status = 1;
     }
-
-    function _transfer(address from, address to, uint256 amount) internal override {
-        require(_status == 1, "entered");
-        _move(from, to, amount);
-    }
 }
 
 /// Honest: every path opens the lock again.
-contract FreedLockToken is Traded {
-    uint256 private _status = 1;
-    mapping(address => uint256) public rewards;
-
+contract FreedLockToken is Locked {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function claim() external {
@@ -45,22 +45,11 @@ contract FreedLockToken is Traded {
         }
         _status = 1;
     }
-
-    function _transfer(address from, address to, uint256 amount) internal override {
-        require(_status == 1, "entered");
-        _move(from, to, amount);
-    }
 }
 
-/// Anybody sets how much a sale must have at least.
-contract OpenLeastToken is Traded {
+/// A sale must have a least amount.
+abstract contract Least is Traded {
     uint256 public least;
-
-    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
-
-    function setLeast(uint256 amount) external {
-        least = amount;
-    }
 
     function _transfer(address from, address to, uint256 amount) internal override {
         require(amount >= least, "too small");
@@ -68,20 +57,22 @@ contract OpenLeastToken is Traded {
     }
 }
 
-/// Honest: anybody sets it, up to one unit.
-contract TinyLeastToken is Traded {
-    uint256 public least;
+/// Anybody sets it.
+contract OpenLeastToken is Least {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
+    function setLeast(uint256 amount) external {
+        least = amount;
+    }
+}
+
+/// Honest: anybody sets it, up to one unit.
+contract TinyLeastToken is Least {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function setLeast(uint256 amount) external {
         require(amount <= 1);
         least = amount;
-    }
-
-    function _transfer(address from, address to, uint256 amount) internal override {
-        require(amount >= least, "too small");
-        _move(from, to, amount);
     }
 }
 
@@ -118,11 +109,9 @@ contract CountedGiftToken is Traded {
     }
 }
 
-/// Anybody with tokens ends a round, after which nine tenths of a sale are kept.
-contract RoundEndToken is Traded {
+/// Anybody with tokens ends a round, and the round decides the fee of a sale.
+abstract contract Rounds is Traded {
     uint256 public round = 1;
-
-    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function endRound() external {
         require(_balances[msg.sender] > 0, "for holders");
@@ -130,27 +119,29 @@ contract RoundEndToken is Traded {
     }
 
     function _transfer(address from, address to, uint256 amount) internal override {
-        uint256 fee = to == pair && round > 1 ? (amount * 9) / 10 : 0;
+        uint256 fee = to == pair ? _fee(amount) : 0;
         if (fee > 0) _move(from, address(this), fee);
         _move(from, to, amount - fee);
+    }
+
+    function _fee(uint256 amount) internal view virtual returns (uint256);
+}
+
+/// After the first round, nine tenths of a sale are kept.
+contract RoundEndToken is Rounds {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _fee(uint256 amount) internal view override returns (uint256) {
+        return round > 1 ? (amount * 9) / 10 : 0;
     }
 }
 
 /// Honest: the fee falls with the rounds.
-contract RoundFeeToken is Traded {
-    uint256 public round = 1;
-
+contract RoundFeeToken is Rounds {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
-    function endRound() external {
-        require(_balances[msg.sender] > 0, "for holders");
-        round += 1;
-    }
-
-    function _transfer(address from, address to, uint256 amount) internal override {
-        uint256 fee = to == pair ? (amount * 3) / 100 / round : 0;
-        if (fee > 0) _move(from, address(this), fee);
-        _move(from, to, amount - fee);
+    function _fee(uint256 amount) internal view override returns (uint256) {
+        return (amount * 3) / 100 / round;
     }
 }
 
