@@ -78,7 +78,6 @@ both ways and wallets with code have already taken both branches."""
 _ODD: Final = frozenset({"AND", "OR", "XOR", "MOD", "BYTE", "EXP"})
 _OUTCOMES: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO", "AND", "OR"})
 
-_OPEN: Final = frozenset[Source]({"unguarded"})
 _COUNTED: Final = frozenset[Source]({"counter", "mark"})
 _MOST_TRADES: Final = 2**32
 _SOON: Final = 2_000
@@ -110,6 +109,9 @@ class ConditionSolver:
         self._sampled: set[Input] = set()
         """Inputs with a flip, and inputs for which that there is none is not proved."""
         self._is_held_open = False
+        is_open = "unguarded" in condition.sources
+        self._set_by_anybody = [each for each in condition.written if is_open and each.is_set]
+        """Variables in which anybody may store any number."""
 
     def solve(self) -> tuple[list[WhatIf], str | None]:
         """Return what-ifs that flip the condition, and why they do not settle it, else None."""
@@ -139,7 +141,7 @@ class ConditionSolver:
         unsolved = sources - _SETTLED
         if self._condition.effect == "overruns" and self._is_wide():
             unsolved -= _COUNTED
-            unsolved -= set() if any(each.is_set for each in self._condition.written) else _OPEN
+            unsolved -= set() if self._set_by_anybody else {"unguarded"}
         if not reasons and unsolved:
             reasons.append(f"cannot be evaluated: depends on {', '.join(sorted(unsolved))}")
         samples = [each for source in sorted(sources) for each in self._samples(source)]
@@ -153,9 +155,7 @@ class ConditionSolver:
         for clock in _CLOCKS:
             if clock in self._sampled - self._flipped:
                 yield clock
-        is_set = any(written.is_set for written in self._condition.written)
-        missed = self._sampled.intersection(_STORED) - self._flipped
-        if missed and is_set and "unguarded" in self._condition.sources:
+        if self._set_by_anybody and self._sampled.intersection(_STORED) - self._flipped:
             yield "stored value"
 
     def _later(self, days: Iterable[int]) -> Iterator[WhatIf]:
@@ -394,7 +394,7 @@ class ConditionSolver:
                 own = self._setting.contract
                 yield WhatIf(input=kind, value=value, slot=slot, contract=own)
         if written.is_free:
-            is_set = written.is_set and "unguarded" in self._condition.sources
+            is_set = written in self._set_by_anybody
             most = None if is_set else self._most_counted(written)
             flips = list(self._flipping(kind, mark, slot, bits=bits, steps=most))
             yield from (self._as_counted(each, ordinary, written) for each in flips)
@@ -412,17 +412,17 @@ class ConditionSolver:
 
     def _joint_flips(self, mark: int) -> Iterator[WhatIf]:
         """Yield flips in which all variables that anybody writes are at an end of their range."""
-        if "unguarded" not in self._condition.sources:
-            return
         places = {
             (kind, slot): int(written.bits, 16)
-            for written in self._condition.written
-            if written.is_set and not written.is_own
+            for written in self._set_by_anybody
+            if not written.is_own
             for kind in _STORED
             for slot in self._slots(kind, mark, written)
         }
+        if len(places) < 2:  # noqa: PLR2004 - one alone is flipped already
+            return
         before = self._values.truth({}, mark)
-        for end in (MASK, 0) if len(places) > 1 else ():
+        for end in (MASK, 0):
             words: Changed = {
                 place: _placed(self._values.ordinary(place[0], mark, place[1]) or 0, bits, end)
                 for place, bits in places.items()

@@ -424,12 +424,7 @@ contract SetUpWithSupply is Owned {
     function setUp() external once { _issue(msg.sender, SUPPLY); }
 }
 
-/// What the creation gave in the open was burnt, or is left out of the supply: see `PremintBehindBurn`.
-contract PremintBehindLaterBurn is Plain {
-    constructor(address keeper, address, address) {
-        _issue(msg.sender, 1e60);
-        _balances[keeper] = MUCH;
-    }
+abstract contract Burnable is Plain {
     function burn(uint256 amount) external {
         _balances[msg.sender] -= amount;
         totalSupply -= amount;
@@ -437,17 +432,20 @@ contract PremintBehindLaterBurn is Plain {
     }
 }
 
+/// What the creation gave in the open was burnt, or is left out of the supply: see `PremintBehindBurn`.
+contract PremintBehindLaterBurn is Burnable {
+    constructor(address keeper, address, address) {
+        _issue(msg.sender, 1e60);
+        _balances[keeper] = MUCH;
+    }
+}
+
 /// The account was given so much in the open that the rest is like rounding.
-contract PremintBesideLaterBurn is Plain {
+contract PremintBesideLaterBurn is Burnable {
     constructor(address keeper, address, address) {
         _issue(msg.sender, 1e60);
         _balances[msg.sender] += MUCH;
         keeper;
-    }
-    function burn(uint256 amount) external {
-        _balances[msg.sender] -= amount;
-        totalSupply -= amount;
-        emit Transfer(msg.sender, address(0), amount);
     }
 }
 
