@@ -16,12 +16,13 @@ from analysis.market.liquidity_value import Price
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import ValuedPool, pick_traded
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.first_round import FirstRound, run_first_round
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
-from analysis.pipeline.second_round import MarketState, run_second_round
+from analysis.pipeline.second_round import MarketState
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.exit_choice import PoolSales, better_of, find_exclusion, half_depth, plan_legs
 from analysis.quotes.exit_reading import ExitLine, read_line, unread_line
+from analysis.quotes.token_market import read_market
 from analysis.scenarios.trade.exit_sale import (
     ExitLeg,
     ExitOutcome,
@@ -130,12 +131,7 @@ async def quote_exit(
 
     Raises TokenRefusedError, UpstreamError.
     """
-    anchors = (anchor.address for anchor in context.chain.anchors)
-    quotes = [anchor for anchor in anchors if anchor != token]
-    newest = context.newest() or await context.node.fetch_head()
-    known = await context.index.known(context.chain, token, quotes, newest)
-    first_round = await run_first_round(context, token, newest, known)
-    state = await run_second_round(context, first_round, token)
+    _, first_round, state = await read_market(context, token)
     picked = pick_traded(
         state.pools,
         at_most=MOST_POOLS,

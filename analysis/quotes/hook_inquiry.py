@@ -21,10 +21,9 @@ from analysis.market.venues.state.hook_permissions import (
 )
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import analyse_hook
-from analysis.pipeline.first_round import run_first_round
-from analysis.pipeline.second_round import run_second_round
 from analysis.quotes.hook_trades import MeasuredTrades, measure_trades
 from analysis.quotes.hook_withdrawals import LiquidityExit, name_controllers, try_withdrawals
+from analysis.quotes.token_market import read_market
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.conditions.trade_conditions import TradeConditions
@@ -112,11 +111,7 @@ async def find_hooks(
 
     Raises TokenRefusedError, UpstreamError.
     """
-    quotes = [anchor.address for anchor in context.chain.anchors if anchor.address != token]
-    newest = context.newest() or await context.node.fetch_head()
-    known = await context.index.known(context.chain, token, quotes, newest)
-    first_round = await run_first_round(context, token, newest, known)
-    state = await run_second_round(context, first_round, token)
+    known, first_round, state = await read_market(context, token)
     hooked = [(pool, hook) for pool in state.pools if (hook := pool.candidate.hooks) is not None]
     picked = hooked[:MOST_POOLS]
     pools, block = [pool for pool, _ in picked], first_round.pin.hash

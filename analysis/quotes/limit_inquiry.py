@@ -14,11 +14,11 @@ import msgspec
 
 from analysis.market.pool_ranking import ValuedPool, pick_traded
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.first_round import FirstRound, run_first_round
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
-from analysis.pipeline.second_round import run_second_round
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.census.sellers import CensusHolder, find_sellers
+from analysis.quotes.token_market import read_market
 from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.later import holder_sell_census
 from analysis.scenarios.trade.limit_probes import (
@@ -151,11 +151,7 @@ async def find_limits(
     `until_s`: a time of the event loop's clock; what is not found by then is None. Raises
     TokenRefusedError, UpstreamError.
     """
-    quotes = [one.address for one in context.chain.anchors if one.address != token]
-    newest = context.newest() or await context.node.fetch_head()
-    known = await context.index.known(context.chain, token, quotes, newest)
-    first_round = await run_first_round(context, token, newest, known)
-    state = await run_second_round(context, first_round, token)
+    _, first_round, state = await read_market(context, token)
     picked = pick_traded(
         state.pools, at_most=1, min_liquidity_usd=context.settings.min_liquidity_usd
     )

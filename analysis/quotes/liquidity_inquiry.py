@@ -16,11 +16,12 @@ from analysis.market.liquidity_value import Price
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.first_round import FirstRound, run_first_round
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
-from analysis.pipeline.second_round import MarketState, run_second_round
+from analysis.pipeline.second_round import MarketState
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.exit_quote import seller_of, untested
+from analysis.quotes.token_market import read_market
 from analysis.scenarios.trade.exit_sale import (
     ExitLeg,
     ExitOutcome,
@@ -110,13 +111,8 @@ async def find_liquidity(
 
     Raises TokenRefusedError, UpstreamError.
     """
-    anchors = (anchor.address for anchor in context.chain.anchors)
-    quotes = [anchor for anchor in anchors if anchor != token]
-    newest = context.newest() or await context.node.fetch_head()
-    known = await context.index.known(context.chain, token, quotes, newest)
+    known, first_round, state = await read_market(context, token)
     created = {str(row.pool_id or row.pool): row.block_number for row in known.pools}
-    first_round = await run_first_round(context, token, newest, known)
-    state = await run_second_round(context, first_round, token)
     picked = state.pools[:MOST_POOLS]
     owned = await find_ownership(
         context.chain,

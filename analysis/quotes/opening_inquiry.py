@@ -15,10 +15,10 @@ from analysis.market.pool_ranking import pick_traded
 from analysis.market.venues.families import uniswap_v2
 from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.first_round import FirstRound, run_first_round
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import what_if_blocks
-from analysis.pipeline.second_round import run_second_round
 from analysis.pipeline.trade_rounds import simulation_job
+from analysis.quotes.token_market import read_market
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import SlotReads
@@ -76,11 +76,7 @@ async def find_opening(context: ChainContext, token: Address, report: Report) ->
 
     Raises TokenRefusedError, UpstreamError.
     """
-    quotes = [one.address for one in context.chain.anchors if one.address != token]
-    newest = context.newest() or await context.node.fetch_head()
-    known = await context.index.known(context.chain, token, quotes, newest)
-    first_round = await run_first_round(context, token, newest, known)
-    state = await run_second_round(context, first_round, token)
+    _, first_round, state = await read_market(context, token)
     least_usd = context.settings.min_liquidity_usd
     dex = next((one for one in context.chain.dexes if one.kind == uniswap_v2.VENUE.kind), None)
     if pick_traded(state.pools, at_most=1, min_liquidity_usd=least_usd):

@@ -17,9 +17,9 @@ from analysis.market.pool_ranking import pick_traded
 from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_token_conditions
-from analysis.pipeline.first_round import FirstRound, run_first_round
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
-from analysis.pipeline.second_round import MarketState, run_second_round
+from analysis.pipeline.second_round import MarketState
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.census.deciding_entries import (
     ListEntry,
@@ -32,6 +32,7 @@ from analysis.quotes.census.deciding_entries import (
 )
 from analysis.quotes.census.entry_writers import EntryWrite, StoredEntry, find_writers
 from analysis.quotes.census.sellers import CensusHolder, FoundSellers, find_sellers
+from analysis.quotes.token_market import read_market
 from analysis.reads.indexed_facts import IndexedFacts, MinedTransaction, SaleHistory
 from analysis.scenarios.later import holder_sell_census
 from analysis.scenarios.later.holder_sell_census import CensusSale, CensusSimulation
@@ -127,11 +128,7 @@ async def take_census(
     `until_s`: a time of the event loop's clock; what is not found by then is left out. Raises
     TokenRefusedError, UpstreamError.
     """
-    quotes = [one.address for one in context.chain.anchors if one.address != token]
-    newest = context.newest() or await context.node.fetch_head()
-    known = await context.index.known(context.chain, token, quotes, newest)
-    first_round = await run_first_round(context, token, newest, known)
-    state = await run_second_round(context, first_round, token)
+    known, first_round, state = await read_market(context, token)
     sales = SaleHistory()
     with suppress(StoreError):
         sales = await context.index.sale_history(context.chain, token, first_round.pin)

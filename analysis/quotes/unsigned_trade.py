@@ -7,8 +7,7 @@ import msgspec
 from analysis.market import routers
 from analysis.market.venues.trade_route import Swap, TradeRoute
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.first_round import run_first_round
-from analysis.pipeline.second_round import run_second_round
+from analysis.quotes.token_market import read_market
 from analysis.scenarios.trade.called_trade import TradeCall
 from config.facts.chain import Chain, Dex
 from core.errors import CallerError
@@ -86,11 +85,7 @@ async def made_call(trade: UnsignedTrade, context: ChainContext, newest: BlockRe
     """
     chain = context.chain
     dexes = _exchanges(trade, chain)
-    anchors = (anchor.address for anchor in chain.anchors)
-    quotes = [anchor for anchor in anchors if anchor != trade.token]
-    known = await context.index.known(chain, trade.token, quotes, newest)
-    first_round = await run_first_round(context, trade.token, newest, known)
-    state = await run_second_round(context, first_round, trade.token)
+    _, first_round, state = await read_market(context, trade.token, newest=newest)
     names = {dex.name for dex in dexes}
     pools = [pool for pool in state.pools if pool.candidate.dex.name in names]
     if not pools:
