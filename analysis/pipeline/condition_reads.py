@@ -1,7 +1,8 @@
-"""Reads the state that trade conditions depend on: storage slots, and code of hooks and callees."""
+"""Reads of the code of tokens, hooks and callees, and of the storage that conditions depend on."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -10,6 +11,7 @@ from analysis.conditions.condition_plan import deciding_slots_of, slots_of
 from analysis.market.pool_ranking import ValuedPool
 from analysis.market.venues.state.hook_permissions import DYNAMIC_FEE, permissions_of_address
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
 from analysis.reads.eth_reads import read_word
 from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
@@ -107,6 +109,22 @@ def with_hook_fees(
         check="tax_can_be_modified", what="tax", holder_kind="unknown", functions=setters or ()
     )
     return changed, (power,) if setters else ()
+
+
+async def analyse_token_code(
+    context: ChainContext, first_round: FirstRound, token: Address, *, redecompile: bool = False
+) -> DeployedCode:
+    """Return the static findings of the code that holders meet, behind a proxy too.
+
+    `redecompile`: without stored results. Raises UpstreamError.
+    """
+    return await analyse_deployed_code(
+        context.reader(first_round.pin.hash, memory=first_round.memory),
+        token,
+        first_round.admitted.code,
+        first_round.standard_slots,
+        analyse=partial(context.analyse_code, redecompile=redecompile),
+    )
 
 
 async def analyse_hook(context: ChainContext, hook: Address, *, block: Hash32) -> DeployedCode:

@@ -1,7 +1,6 @@
 """State of one token analysis, and the stages that fill it. `scan.STAGES` has their order."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 import msgspec
 
@@ -12,6 +11,7 @@ from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, eithe
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import (
+    analyse_token_code,
     fee_setters_of,
     is_wait_equal,
     read_hook_conditions,
@@ -38,7 +38,6 @@ from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts, MinedTransaction
-from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.conditions import condition_check
 from analysis.scenarios.conditions.condition_check import (
     CodeConditions,
@@ -70,11 +69,11 @@ from analysis.token.cap_evaluation import (
 from analysis.token.creation_findings import CreationFindings
 from analysis.token.creation_state import CreatingTransaction, read_creating
 from analysis.token.deadline_state import ClockState, read_clock_state
-from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
+from analysis.token.deployed_code import DeployedCode
 from analysis.token.live_setters import (
     LiveSetters,
     UnprovedCredits,
-    slots_of,
+    read_live_setters,
     unproved_credits,
 )
 from analysis.token.owner_controls import find_controls
@@ -193,12 +192,8 @@ class TokenScan:
 
     async def analyse_code(self) -> None:
         """Analyse the code that holders meet, behind proxies too."""
-        self.code = await analyse_deployed_code(
-            self.context.reader(self.first_round.pin.hash, memory=self.first_round.memory),
-            self.token,
-            self.first_round.admitted.code,
-            self.first_round.standard_slots,
-            analyse=partial(self.context.analyse_code, redecompile=self.redecompile),
+        self.code = await analyse_token_code(
+            self.context, self.first_round, self.token, redecompile=self.redecompile
         )
         self.first_round = msgspec.structs.replace(
             self.first_round, counts_blocks=self.code.counts_blocks
@@ -280,12 +275,9 @@ class TokenScan:
         reader = self.context.reader(self.first_round.pin.hash)
         hints, powers = self.code.hints, self.code.powers
         named = [each.slot for each in hints.stored]
-        batch = reader.batch()
-        slots = SlotReads(batch, self.token, tuple(dict.fromkeys((*named, *slots_of(powers)))))
-        await reader.send(batch)
-        words = slots.read()
-        self.stored = stored_addresses(hints.stored, [words.get(slot) for slot in named])
-        self.live_setters = LiveSetters(powers, words)
+        live = await read_live_setters(reader, self.token, powers, others=named)
+        self.stored = stored_addresses(hints.stored, [live.words.get(slot) for slot in named])
+        self.live_setters = live
 
     async def read_power_holders(self) -> None:
         """Read the code of the accounts that hold powers."""

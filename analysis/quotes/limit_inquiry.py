@@ -14,12 +14,12 @@ import msgspec
 
 from analysis.market.pool_ranking import ValuedPool, pick_traded
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.condition_reads import analyse_token_code
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.census.sellers import CensusHolder, find_sellers
 from analysis.quotes.token_market import read_market
-from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.later import holder_sell_census
 from analysis.scenarios.trade.limit_probes import (
     LIMIT_KINDS,
@@ -48,8 +48,8 @@ from analysis.token.cap_evaluation import (
     with_caps,
 )
 from analysis.token.deadline_state import read_clock_state
-from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
-from analysis.token.live_setters import LiveSetters, slots_of
+from analysis.token.deployed_code import DeployedCode
+from analysis.token.live_setters import LiveSetters, read_live_setters
 from analysis.token.powers import POSITION_CAP, TRADING_CAP, find_least_cap
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, BlockRef, RawAmount
@@ -409,19 +409,11 @@ async def _read_code(
 ) -> tuple[CapLimits, CapLimits, tuple[int, ...]]:
     """Return the caps by the code, their floors, and words that may be limits."""
     reader = context.reader(first_round.pin.hash, memory=first_round.memory)
-    code = await analyse_deployed_code(
-        reader,
-        token,
-        first_round.admitted.code,
-        first_round.standard_slots,
-        analyse=context.analyse_code,
-    )
-    batch = reader.batch()
-    slots = SlotReads(batch, token, slots_of(code.powers))
-    words, clock, _ = await asyncio.gather(
+    code = await analyse_token_code(context, first_round, token)
+    words, clock, live = await asyncio.gather(
         read_cap_words(reader, token, code.cap_rules, code.evidence),
         read_clock_state(reader, token, code.clock_limits),
-        reader.send(batch),
+        read_live_setters(reader, token, code.powers),
     )
     caps = CapInput(
         rules=code.cap_rules,
@@ -430,7 +422,6 @@ async def _read_code(
         clock=clock.reading,
     )
     limits = cap_limits(with_caps(code.findings, caps), caps)
-    live = LiveSetters(code.powers, slots.read())
     floors = CapLimits(
         transfer_raw=_floor(code, live, caps, TRADING_CAP, limits.transfer_raw),
         holding_raw=_floor(code, live, caps, POSITION_CAP, limits.holding_raw),

@@ -15,13 +15,13 @@ from analysis.market.pool_ranking import pick_traded
 from analysis.market.venues.families import uniswap_v2
 from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.condition_reads import analyse_token_code
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import what_if_blocks
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.token_market import read_market
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
-from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.trade.opening import (
     WAITS_S,
     NewPool,
@@ -35,8 +35,7 @@ from analysis.simulation.backends import perform
 from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.simulate_v1 import Passed
 from analysis.static.powers.static_powers import StaticPowers
-from analysis.token.deployed_code import analyse_deployed_code
-from analysis.token.live_setters import LiveSetters, slots_of
+from analysis.token.live_setters import LiveSetters, read_live_setters
 from config.burn import BURN_ADDRESSES
 from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount, Selector
@@ -201,17 +200,8 @@ async def _find_calls(
 ) -> list[OpeningCall]:
     """Return calls that may open trading, each with an account that may send it."""
     reader = context.reader(first_round.pin.hash, memory=first_round.memory)
-    code = await analyse_deployed_code(
-        reader,
-        token,
-        first_round.admitted.code,
-        first_round.standard_slots,
-        analyse=context.analyse_code,
-    )
-    batch = reader.batch()
-    slots = SlotReads(batch, token, slots_of(code.powers))
-    await reader.send(batch)
-    live = LiveSetters(code.powers, slots.read())
+    code = await analyse_token_code(context, first_round, token)
+    live = await read_live_setters(reader, token, code.powers)
     senders = list(dict(_senders(code.powers, live, maker)).items())[:_MOST_CALLS]
     ones, pairs = f"{1:064x}" * _WORDS, pair[2:].rjust(64, "0") * _WORDS
     return [

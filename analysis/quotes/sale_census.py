@@ -16,7 +16,7 @@ import msgspec
 from analysis.market.pool_ranking import pick_traded
 from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.condition_reads import read_token_conditions
+from analysis.pipeline.condition_reads import analyse_token_code, read_token_conditions
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.second_round import MarketState
@@ -40,7 +40,6 @@ from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.simulation.backends import perform
 from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
-from analysis.token.deployed_code import analyse_deployed_code
 from config.burn import BURN_ADDRESSES
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
@@ -246,13 +245,7 @@ class _Census:
             if sold[each.wallet.address].can_sell
             and not self._is_held_back(sold[each.wallet.address])
         ]
-        code = await analyse_deployed_code(
-            context.reader(pin, memory=stand.round.memory),
-            token,
-            stand.round.admitted.code,
-            stand.round.standard_slots,
-            analyse=context.analyse_code,
-        )
+        code = await analyse_token_code(context, stand.round, token)
         conditions = await read_token_conditions(context, token, code, block=pin)
         in_code = lists_in_code(token, conditions.conditions)
         in_sales = await lists_in_sales(

@@ -5,11 +5,13 @@ meets does not hold and no live setter can change that. Least fixpoint over the 
 live without a cause.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.storage_words import SlotReads
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.powers.static_powers import (
     Setter,
@@ -161,6 +163,17 @@ class LiveSetters:
             for power in self._powers
             if any(each.variable == variable for each in power.setters)
         )
+
+
+async def read_live_setters(
+    reader: BlockReader, contract: Address, powers: StaticPowers, *, others: Sequence[Hash32] = ()
+) -> LiveSetters:
+    """Read the slots that decide which setters are live. `others`: slots whose words are read in
+    the same trip. Raises UpstreamError."""
+    batch = reader.batch()
+    slots = SlotReads(batch, contract, tuple(dict.fromkeys((*others, *slots_of(powers)))))
+    await reader.send(batch)
+    return LiveSetters(powers, slots.read())
 
 
 class UnprovedCredits(msgspec.Struct, frozen=True, kw_only=True):

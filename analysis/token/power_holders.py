@@ -13,12 +13,11 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import Reply, decode_uint
-from analysis.reads.storage_words import SlotReads
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.token.admission import is_delegated_account
 from analysis.token.deployed_code import AnalyseBytes
-from analysis.token.live_setters import LiveSetters, slots_of
+from analysis.token.live_setters import read_live_setters
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32, to_hash32
 from core.report.powers import HolderKind, Power
@@ -149,10 +148,7 @@ async def _contract(
     powers = found.powers
     if found.delegation.is_proxy is not False or not powers.is_complete or powers.calls is None:
         return PowerHolder(kind="contract")
-    batch = reader.batch()
-    slots = SlotReads(batch, address, slots_of(powers))
-    await reader.send(batch)
-    live = LiveSetters(powers, slots.read())
+    live = await read_live_setters(reader, address, powers)
     setters = [each for each in (*powers.calls, *powers.wild) if live.is_live(each)]
     if any(each.authority != "named" for each in setters):
         return PowerHolder(kind="contract")

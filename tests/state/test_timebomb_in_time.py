@@ -69,7 +69,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
         findings = structs.replace(judged.findings, timebomb=True)
         return structs.replace(judged, findings=findings, clock_limits=tuple(found))
 
-    monkeypatch.setattr("analysis.pipeline.token_scan.analyse_deployed_code", judge)
+    monkeypatch.setattr("analysis.pipeline.condition_reads.analyse_deployed_code", judge)
     return found
 
 
@@ -180,7 +180,7 @@ async def test_somebody_in_another_owner_slot_can_still_reset(
         slots = (*judged.owner_slots, limit.slot)
         return structs.replace(judged, findings=findings, clock_limits=(limit,), owner_slots=slots)
 
-    monkeypatch.setattr("analysis.pipeline.token_scan.analyse_deployed_code", judge_two_owners)
+    monkeypatch.setattr("analysis.pipeline.condition_reads.analyse_deployed_code", judge_two_owners)
     report = await judge(context, token)
     assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, False)
     assert course(report, facts, [3 * YEAR_S]) == [(True, "resettable")]
