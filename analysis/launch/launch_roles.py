@@ -154,9 +154,11 @@ class _Launch:
         self._purchases = [one for one in _purchases(record) if one.wallet not in self._excluded]
         self._entries: defaultdict[bytes, dict[LaunchRole, RoleEntry]] = defaultdict(dict)
         self._bundles: list[Bundle] = []
-        self._bought = _by((one.wallet, one) for one in self._purchases)
-        self._trades = _by((row.trader, row) for row in record.trades if row.trader is not None)
-        self._receipts = _by((row.recipient, row) for row in record.transfers)
+        self._bought = _grouped((one.wallet, one) for one in self._purchases)
+        self._trades = _grouped(
+            (row.trader, row) for row in record.trades if row.trader is not None
+        )
+        self._receipts = _grouped((row.recipient, row) for row in record.transfers)
 
     def findings(self) -> LaunchFindings:
         """Return the roles of all accounts."""
@@ -429,18 +431,11 @@ def _purchase(trade: EarlyTradeRow, wallet: bytes, amount: int) -> Purchase:
     )
 
 
-def _grouped(pairs: Iterable[tuple[_Key, Purchase]]) -> dict[_Key, list[Purchase]]:
-    groups: dict[_Key, list[Purchase]] = {}
-    for key, one in pairs:
-        groups.setdefault(key, []).append(one)
-    return groups
-
-
-def _by(pairs: Iterable[tuple[bytes, _Row]]) -> dict[bytes, list[_Row]]:
-    rows: dict[bytes, list[_Row]] = {}
+def _grouped(pairs: Iterable[tuple[_Key, _Row]]) -> dict[_Key, list[_Row]]:
+    groups: dict[_Key, list[_Row]] = {}
     for key, row in pairs:
-        rows.setdefault(key, []).append(row)
-    return rows
+        groups.setdefault(key, []).append(row)
+    return groups
 
 
 def _sum_known(values: Iterable[int | None]) -> int | None:
