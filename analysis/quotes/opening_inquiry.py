@@ -38,6 +38,7 @@ from analysis.static.powers.static_powers import StaticPowers
 from analysis.token.live_setters import LiveSetters, read_live_setters
 from config.burn import BURN_ADDRESSES
 from config.facts.chain import Dex
+from core.evm.abi import address_word
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount, Selector
 from core.report.report import Report
 
@@ -203,7 +204,7 @@ async def _find_calls(
     code = await analyse_token_code(context, first_round, token)
     live = await read_live_setters(reader, token, code.powers)
     senders = list(dict(_senders(code.powers, live, maker)).items())[:_MOST_CALLS]
-    ones, pairs = f"{1:064x}" * _WORDS, pair[2:].rjust(64, "0") * _WORDS
+    ones, pairs = f"{1:064x}" * _WORDS, address_word(pair)[2:] * _WORDS
     return [
         OpeningCall(selector=selector, sender=sender, data=selector + words, makes_pool=makes_pool)
         for words, makes_pool in ((ones, False), (ones, True), (pairs, False))

@@ -113,6 +113,16 @@ def read_word(answer: RpcAnswer) -> int:
     return word
 
 
+def decode_answer(answer: RpcAnswer, kind: type[T]) -> T | None:
+    """Decode an answer that an analysis can do without. None: a fault, or another shape."""
+    if isinstance(answer, RpcFault):
+        return None
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError:
+        return None
+
+
 def _is_the_contracts_doing(fault: RpcFault) -> bool:
     if fault.code in (_REVERT_CODE, _VM_ERROR_CODE):
         return True

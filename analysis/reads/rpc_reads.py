@@ -1,5 +1,7 @@
 """Reads as JSON-RPC: the request of each one, and its answer."""
 
+from typing import Final
+
 import msgspec
 
 from analysis.reads.chain_reads import CallRead, CodeRead, ContractRead, SlotRead
@@ -7,6 +9,12 @@ from analysis.reads.eth_reads import WORD, NoAnswer, Reply, read_code, read_repl
 from core.errors import UpstreamError
 from core.evm.primitives import Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+
+STATE_CHANGES: Final[dict[str, object]] = {
+    "tracer": "prestateTracer",
+    "tracerConfig": {"diffMode": True},
+}
+"""Trace options for the state that a transaction changes, before and after it."""
 
 
 class NodeFault(msgspec.Struct, frozen=True, kw_only=True):

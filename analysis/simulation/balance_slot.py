@@ -21,7 +21,7 @@ _LOWEST_MARK = 10**15
 """Lowest of the consecutive marks: small enough for packed balances, unlike any real answer for a
 codeless account that never held the token."""
 
-PLAIN_SLOTS = 64
+_PLAIN_SLOTS = 64
 """Number of slots tried as base of a mapping(address => ...), in Solidity's and in Vyper's key
 order."""
 
@@ -31,7 +31,7 @@ _ERC20_NAMESPACE = "openzeppelin.storage.ERC20"
 _SOLADY_SEED = "87a211a2"
 """Source: Solady, src/tokens/ERC20.sol, _BALANCE_SLOT_SEED."""
 
-_CANDIDATES = 2 * PLAIN_SLOTS + 2
+_CANDIDATES = 2 * _PLAIN_SLOTS + 2
 
 
 class BalanceProbe:
@@ -72,10 +72,16 @@ def balance_override(
     return {slot: to_hash32(amount_raw)}
 
 
+def plain_mapping(index: int) -> tuple[int, bool] | None:
+    """Return the declared slot of a candidate's mapping, and True if it hashes the key first. None:
+    it is no plain mapping."""
+    return (index // 2, index % 2 == 0) if index < 2 * _PLAIN_SLOTS else None
+
+
 def candidate_slots(account: Address) -> Iterator[Hash32]:
     """Yield all candidate slots, in index order."""
     key = bytes.fromhex(account[2:]).rjust(32, b"\0")
-    for base in range(PLAIN_SLOTS):
+    for base in range(_PLAIN_SLOTS):
         place = base.to_bytes(32, "big")
         yield _hash(key + place)
         yield _hash(place + key)

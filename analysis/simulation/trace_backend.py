@@ -16,6 +16,7 @@ import msgspec
 
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import Capability
+from analysis.reads.rpc_reads import STATE_CHANGES
 from analysis.simulation.simulate_v1 import (
     NotSimulated,
     SimBlock,
@@ -32,7 +33,6 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _METHOD = "debug_traceCall"
 _CALLS: dict[str, object] = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
-_CHANGES: dict[str, object] = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
 
 _PROOF_CODE = "0x4360005542600052600080a060206000f3"
 """SSTORE(0, NUMBER); an event and return data with TIMESTAMP: covers all that a simulation relies
@@ -102,7 +102,7 @@ async def _run(node: Node, simulation: Simulation) -> SimulationResult | NotSimu
         for calls in _steps(block):
             requests = [_request(simulation, block, call, state, _CALLS) for call in calls]
             if not calls[-1].is_read:
-                requests.append(_request(simulation, block, calls[-1], state, _CHANGES))
+                requests.append(_request(simulation, block, calls[-1], state, STATE_CHANGES))
             answers = await node.batch(requests)
             try:
                 of_block += [_result(_decode(answer, _Frame)) for answer in answers[: len(calls)]]
@@ -219,7 +219,7 @@ def proof_requests(pin: BlockRef) -> list[RpcRequest]:
     call = {"to": actor, "gas": hex(100_000)}
     return [
         RpcRequest(_METHOD, (call, {"blockHash": pin.hash}, {**tracer, **options}))
-        for tracer in (_CALLS, _CHANGES)
+        for tracer in (_CALLS, STATE_CHANGES)
     ]
 
 

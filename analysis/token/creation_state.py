@@ -14,6 +14,7 @@ import msgspec
 from analysis.reads.indexed_facts import MinedTransaction
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.rpc_reads import STATE_CHANGES
 from analysis.token.creation import ContractCreation, find_creation
 from core.errors import UpstreamError
 from core.evm.abi import selector_of, topic_of
@@ -28,10 +29,6 @@ _ZERO_TOPIC: Final = "0x" + "00" * 32
 MOST_WORDS: Final = 512
 """Words of a creation that are examined; one with more is not explained."""
 
-_CHANGES: Final[dict[str, object]] = {
-    "tracer": "prestateTracer",
-    "tracerConfig": {"diffMode": True},
-}
 _CALLS: Final[dict[str, object]] = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
 _HASHES: Final[dict[str, object]] = {
     "tracer": """{d: {}, n: 0, step: function(l) {
@@ -390,9 +387,9 @@ async def _read_state(
     """
     power, trace = capabilities.creation_traces, _trace(made)
     repeated = _repetition(made, block) if made.is_direct else None
-    requests = [trace.under(_CHANGES)] if power.is_worth_trying else []
+    requests = [trace.under(STATE_CHANGES)] if power.is_worth_trying else []
     if repeated is not None and not power.is_proven:
-        requests += [repeated.under(_CHANGES), repeated.under(_CALLS)]
+        requests += [repeated.under(STATE_CHANGES), repeated.under(_CALLS)]
     answers = await node.batch(requests) if requests else []
     if power.is_worth_trying:
         answer, *answers = answers
@@ -403,7 +400,7 @@ async def _read_state(
         if answer.code == _NO_METHOD:
             power.note_refusal()
     if repeated is not None and not answers:
-        answers = await node.batch([repeated.under(_CHANGES), repeated.under(_CALLS)])
+        answers = await node.batch([repeated.under(STATE_CHANGES), repeated.under(_CALLS)])
     state = _repeated(made, answers, repeated) if repeated is not None else None
     return state or await _listed(node, made)
 

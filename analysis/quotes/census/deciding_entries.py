@@ -12,16 +12,16 @@ from typing import Final
 import msgspec
 
 from analysis.reads.bulk_words import MOST_SLOTS, WordsRead, fetch_bulk
-from analysis.reads.eth_reads import WORD
+from analysis.reads.eth_reads import decode_answer, words_of
 from analysis.reads.node import Node
 from analysis.scenarios.trade.transfer import Wallet
-from analysis.simulation.balance_slot import PLAIN_SLOTS
+from analysis.simulation.balance_slot import plain_mapping
 from analysis.static.token_model.caps.cap_rules import constant
 from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from core.evm.abi import call_data
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, Hash32, to_hash32
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcRequest
 
 MOST_LISTS: Final = 6
 _MOST_LISTED: Final = 4
@@ -109,7 +109,7 @@ async def lists_in_sales(
     answers = await node.batch([_listing(each, token, pool, block) for each in wallets])
     found: dict[ListVariable, None] = {}
     for wallet, answer in zip(wallets, answers, strict=True):
-        listed = _decode(answer)
+        listed = decode_answer(answer, _AccessList)
         if listed is None:
             continue
         places = _places(wallet.address, known)
@@ -149,18 +149,18 @@ async def read_entries(
             order.append(part)
     words: dict[tuple[ListVariable, Address], int] = {}
     for part, data in zip(order, await fetch_bulk(node, reads, block=block), strict=True):
-        for at, place in enumerate(part if data is not None else ()):
-            words[place] = int.from_bytes((data or b"")[WORD * at : WORD * at + WORD])
+        if data is not None:
+            words.update(zip(part, words_of(data), strict=True))
     return words
 
 
 def balances_of(token: Address, slot_index: int | None) -> ListVariable | None:
     """Return the mapping of the token's balances. None: not known."""
-    if slot_index is None or slot_index >= 2 * PLAIN_SLOTS:
+    mapping = None if slot_index is None else plain_mapping(slot_index)
+    if mapping is None:
         return None
-    return ListVariable(
-        contract=token, slot=to_hash32(slot_index // 2), key_first=not slot_index % 2
-    )
+    declared, key_first = mapping
+    return ListVariable(contract=token, slot=to_hash32(declared), key_first=key_first)
 
 
 def differing(
@@ -224,12 +224,3 @@ def _parts(
 ) -> Iterator[Sequence[tuple[ListVariable, Address]]]:
     for start in range(0, len(entries), MOST_SLOTS):
         yield entries[start : start + MOST_SLOTS]
-
-
-def _decode(answer: RpcAnswer) -> _AccessList | None:
-    if isinstance(answer, RpcFault):
-        return None
-    try:
-        return msgspec.json.decode(answer, type=_AccessList)
-    except msgspec.DecodeError:
-        return None

@@ -7,15 +7,16 @@ entry that was written several times has one of those transactions, the latest t
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
-from analysis.reads.eth_reads import read_word
+from analysis.reads.eth_reads import decode_answer, read_word
 from analysis.reads.node import Node
+from analysis.reads.rpc_reads import STATE_CHANGES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32, Selector
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcFault, RpcRequest
 
 _MOST_SEARCHES: Final = 4
 """Blocks that are searched; entries that were written together share one."""
@@ -28,13 +29,7 @@ _MOST_HINTS: Final = 10
 _TRACED: Final = (8, 24)
 """Transactions that are traced at once: those to the contract, then others of the block."""
 
-_CHANGES: Final[dict[str, object]] = {
-    "tracer": "prestateTracer",
-    "tracerConfig": {"diffMode": True},
-}
 _SELECTOR_CHARS: Final = 10
-
-T = TypeVar("T")
 
 
 class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +161,7 @@ class _WriterSearch:
     ) -> dict[StoredEntry, EntryWrite]:
         """Return the writer of each entry that got its value in a block."""
         (answer,) = await self._node.batch([RpcRequest("eth_getBlockByNumber", (hex(block), True))])
-        mined = _decode(answer, _Block)
+        mined = decode_answer(answer, _Block)
         unknown = EntryWrite(
             block_number=block, tx_hash=None, sender=None, to=None, function=None, is_traced=False
         )
@@ -179,11 +174,11 @@ class _WriterSearch:
         for count, some in zip(_TRACED, (calls, others), strict=True):
             traced = some[:count]
             requests = [
-                RpcRequest("debug_traceTransaction", (one.hash, _CHANGES)) for one in traced
+                RpcRequest("debug_traceTransaction", (one.hash, STATE_CHANGES)) for one in traced
             ]
             answers = await self._node.batch(requests) if requests else []
             for one, changes in zip(traced, answers, strict=True):
-                seen = _decode(changes, _Changes)
+                seen = decode_answer(changes, _Changes)
                 for entry in entries:
                     if seen is not None and _is_changed(entry, seen):
                         writes[entry] = _write_of(one, block, is_traced=True)
@@ -223,12 +218,3 @@ def _write_of(one: _Mined, block: int, *, is_traced: bool) -> EntryWrite:
         function=Selector(one.input[:_SELECTOR_CHARS].lower()) if has_function else None,
         is_traced=is_traced,
     )
-
-
-def _decode(answer: RpcAnswer, kind: type[T]) -> T | None:
-    if isinstance(answer, RpcFault):
-        return None
-    try:
-        return msgspec.json.decode(answer, type=kind)
-    except msgspec.DecodeError:
-        return None

@@ -12,7 +12,7 @@ import msgspec
 from analysis.liquidity.holdings import log_query
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
-from analysis.reads.eth_reads import decode_uint
+from analysis.reads.eth_reads import decode_answer, decode_uint
 from analysis.reads.indexed_facts import MinedTransaction
 from analysis.reads.read_batch import ReadBatch
 from analysis.scenarios.trade.trade_outcome import exceeds_rounding
@@ -20,8 +20,8 @@ from analysis.scenarios.trade.transfer import Wallet, holder_wallet
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from analysis.token.creation_state import TRANSFER
 from core.errors import UpstreamError
+from core.evm.abi import address_word
 from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
-from core.rpc.messages import RpcAnswer, RpcFault
 
 MOST_SELLERS: Final = 50
 _MOST_READ: Final = 120
@@ -124,13 +124,13 @@ async def _receivers(
     """Return receivers of transfers from pools, latest first. None: the node refuses."""
     if not pools:
         return {}
-    topics = (TRANSFER, ["0x" + pool[2:].rjust(64, "0") for pool in pools])
+    topics = (TRANSFER, [address_word(pool) for pool in pools])
     query = log_query(token, topics, from_block=max(0, pin.number - blocks), to_block=pin.number)
     try:
         (answer,) = await context.node.batch([query])
     except UpstreamError:
         return None
-    logs = _decode(answer)
+    logs = decode_answer(answer, tuple[_Bought, ...])
     if logs is None:
         return None
     found: dict[Address, MinedTransaction] = {}
@@ -142,12 +142,3 @@ async def _receivers(
             )
             found.setdefault(receiver, mined)
     return found
-
-
-def _decode(answer: RpcAnswer) -> tuple[_Bought, ...] | None:
-    if isinstance(answer, RpcFault):
-        return None
-    try:
-        return msgspec.json.decode(answer, type=tuple[_Bought, ...])
-    except msgspec.DecodeError:
-        return None
