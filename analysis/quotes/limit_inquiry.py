@@ -24,6 +24,7 @@ from analysis.scenarios.later import holder_sell_census
 from analysis.scenarios.trade.limit_probes import (
     LIMIT_KINDS,
     LimitKind,
+    LimitSimulation,
     LimitTry,
     read_tries,
     write_tries,
@@ -205,7 +206,7 @@ class _Limits:
             async with asyncio.timeout_at(until_s):
                 await self._narrow()
                 await self._confirm()
-        sale = self._searches["sale"].found()
+        sale = self._found("sale")
         return LimitFindings(
             block=self._stand.round.pin,
             supply_raw=self._stand.supply_raw,
@@ -224,7 +225,7 @@ class _Limits:
     def _search(self, kind: LimitKind) -> LimitSearch:
         stand = self._stand
         most = stand.pool_raw if kind == "buy" else stand.supply_raw
-        by_code = stand.by_code.holding_raw if kind == "holding" else stand.by_code.transfer_raw
+        by_code = _cap(stand.by_code, kind)
         guesses = (*((by_code,) if by_code is not None else ()), *stand.guesses)
         return LimitSearch(kind, most_raw=most, supply_raw=stand.supply_raw, guesses=guesses)
 
@@ -245,43 +246,36 @@ class _Limits:
                 self._part_moved = outcomes[self._part]
 
     async def _try(self, tries: Sequence[LimitTry]) -> Mapping[LimitTry, bool | None]:
+        written = self._write(tries)
+        (result,) = await self._stand.simulate([written.simulation])
+        return read_tries(written, result)
+
+    def _write(self, tries: Sequence[LimitTry]) -> LimitSimulation:
         stand = self._stand
-        written = write_tries(
+        return write_tries(
             stand.setup,
             tries,
             stand.blocks(len(tries)),
             slot_index=stand.slot_index,
             pool_raw=stand.pool_raw,
         )
-        (result,) = await stand.simulate([written.simulation])
-        return read_tries(written, result)
 
     async def _confirm(self) -> None:
         """Try each limit, and one unit more, alone; sell what holders have; and measure gas."""
         stand = self._stand
-        exact = {kind: found for kind in LIMIT_KINDS if (found := self._found(kind)).is_exact}
+        exact = {
+            kind: limit
+            for kind in LIMIT_KINDS
+            if (limit := self._found(kind).exact_raw) is not None
+        }
         alone = [
-            (kind, LimitTry(kind=kind, amount_raw=found.passes_raw + above))
-            for kind, found in exact.items()
-            if kind != "sale" and found.passes_raw is not None
+            (kind, LimitTry(kind=kind, amount_raw=limit + above))
+            for kind, limit in exact.items()
+            if kind != "sale"
             for above in (0, 1)
         ]
-        tries = [
-            write_tries(
-                stand.setup,
-                [one],
-                stand.blocks(1),
-                slot_index=stand.slot_index,
-                pool_raw=stand.pool_raw,
-            )
-            for _, one in alone
-        ]
-        sales = [
-            self._sale(found.passes_raw + above)
-            for found in (exact.get("sale"),)
-            if found is not None and found.passes_raw is not None
-            for above in (0, 1)
-        ]
+        tries = [self._write([one]) for _, one in alone]
+        sales = [self._sale(exact["sale"] + above) for above in (0, 1)] if "sale" in exact else []
         of_holders = self._sales_of_holders()
         traded = self._trade()
         results = await stand.simulate(
@@ -358,16 +352,7 @@ class _Limits:
     def _compare(self, could: Sequence[bool | None]) -> bool | None:
         """Compare whole sales of holders with the limit of fresh accounts."""
         sale = self._found("sale")
-        expected = [
-            None
-            if sale.passes_raw is None
-            else True
-            if each.wallet.balance_raw <= sale.passes_raw
-            else False
-            if sale.refused_raw is not None and each.wallet.balance_raw >= sale.refused_raw
-            else None
-            for each in self._holders
-        ]
+        expected = [sale.passes(each.wallet.balance_raw) for each in self._holders]
         pairs = [
             (one, other)
             for one, other in zip(could, expected, strict=True)
@@ -380,8 +365,6 @@ class _Limits:
 
     def _limit(self, kind: LimitKind) -> TokenLimit:
         search, found = self._searches[kind], self._found(kind)
-        is_position = kind == "holding"
-        by_code, floors = self._stand.by_code, self._stand.floors
         is_limited = None
         if not search.is_lost and not found.is_odd and found.passes_raw is not None:
             is_limited = found.refused_raw is not None
@@ -391,9 +374,13 @@ class _Limits:
             limit_raw=found.passes_raw if is_limited else None,
             refused_raw=found.refused_raw if is_limited else None,
             is_confirmed=self._confirmed.get(kind),
-            by_code_raw=by_code.holding_raw if is_position else by_code.transfer_raw,
-            floor_raw=floors.holding_raw if is_position else floors.transfer_raw,
+            by_code_raw=_cap(self._stand.by_code, kind),
+            floor_raw=_cap(self._stand.floors, kind),
         )
+
+
+def _cap(caps: CapLimits, kind: LimitKind) -> int | None:
+    return caps.holding_raw if kind == "holding" else caps.transfer_raw
 
 
 def _can_sell(
@@ -458,8 +445,8 @@ def _untried(
                 limit_raw=None,
                 refused_raw=None,
                 is_confirmed=None,
-                by_code_raw=by_code.holding_raw if kind == "holding" else by_code.transfer_raw,
-                floor_raw=floors.holding_raw if kind == "holding" else floors.transfer_raw,
+                by_code_raw=_cap(by_code, kind),
+                floor_raw=_cap(floors, kind),
             )
             for kind in LIMIT_KINDS
         ),

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from analysis.scenarios.trade.token_calls import approve_call, balance_call
-from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.scenarios.trade.trade_setup import TradeSetup, build_simulation
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.simulate_v1 import (
     CallHandle,
@@ -139,11 +139,6 @@ def _simulation(
         )
         for block, own in zip(blocks, balances, strict=True)
     ]
-    return Simulation(
-        pin=setup.pin,
-        disguise=setup.disguise,
-        blocks=tuple(funded),
-        purses={account: setup.disguise.purse(account) for account in accounts},
-        storage={},
-        code={setup.route.router: setup.route.code} if setup.route.code else {},
-    )
+    simulation = build_simulation(setup, tuple(funded), others=tuple(accounts))
+    # A node that validates rejects transactions sent by the pool and the router, which have code.
+    return msgspec.structs.replace(simulation, is_validated=False)

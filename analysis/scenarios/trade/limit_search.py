@@ -21,7 +21,6 @@ _PARTS: Final = (1_000, 10_000)
 class FoundLimit(msgspec.Struct, frozen=True, kw_only=True):
     """Largest amount of one kind, as far as the tries show it. Smallest units."""
 
-    kind: LimitKind
     passes_raw: int | None
     """Largest amount that passed. None: none did."""
     refused_raw: int | None
@@ -30,9 +29,19 @@ class FoundLimit(msgspec.Struct, frozen=True, kw_only=True):
     """True if a larger amount passed than one that was refused, so that there is no one limit."""
 
     @property
-    def is_exact(self) -> bool:
-        """True if the smallest refused amount is one unit above the largest that passed."""
-        return self.passes_raw is not None and self.refused_raw == self.passes_raw + 1
+    def exact_raw(self) -> int | None:
+        """Return the largest amount that passed, if one unit more was refused."""
+        if self.passes_raw is None or self.refused_raw != self.passes_raw + 1:
+            return None
+        return self.passes_raw
+
+    def passes(self, amount_raw: int) -> bool | None:
+        """True if an amount is within the limit. None: it is not known, or the limit is not."""
+        if self.passes_raw is None:
+            return None
+        if amount_raw <= self.passes_raw:
+            return True
+        return False if self.refused_raw is not None and amount_raw >= self.refused_raw else None
 
 
 class LimitSearch:
@@ -57,7 +66,7 @@ class LimitSearch:
         if not self._seen:
             amounts = {self._most >> by for by in range(_HALVINGS)}
         else:
-            amounts = set() if found.is_odd or found.is_exact else self._closer(found)
+            amounts = set() if found.is_odd or found.exact_raw is not None else self._closer(found)
         return [
             LimitTry(kind=self.kind, amount_raw=amount)
             for amount in sorted(amounts)
@@ -80,7 +89,7 @@ class LimitSearch:
         refused = [amount for amount, has_moved in self._seen.items() if not has_moved]
         largest, smallest = max(passed, default=None), min(refused, default=None)
         is_odd = largest is not None and smallest is not None and smallest < largest
-        return FoundLimit(kind=self.kind, passes_raw=largest, refused_raw=smallest, is_odd=is_odd)
+        return FoundLimit(passes_raw=largest, refused_raw=smallest, is_odd=is_odd)
 
     @property
     def is_lost(self) -> bool:
