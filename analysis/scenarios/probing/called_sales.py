@@ -146,19 +146,20 @@ def write_confirmations(
     or was not simulated.
     """
     setup, buyer = inquiry.sale, inquiry.buyer
+    if setup is None or buyer is None:
+        return []
     for each, result in zip(called, results, strict=True):
         if isinstance(result, NotSimulated) or not _is_harmed(each, result):
             continue
         passed = dict.fromkeys(function for function, act in each.acts if result[act].ok)
         singles = [(function,) for function in [*passed][:_MOST_SINGLE]]
-        if setup is not None and buyer is not None:
-            return [
-                *(
-                    _write(inquiry, setup, buyer, functions, is_large=each.is_large)
-                    for functions in ((), *singles)
-                ),
-                each,
-            ]
+        return [
+            *(
+                _write(inquiry, setup, buyer, functions, is_large=each.is_large)
+                for functions in ((), *singles)
+            ),
+            each,
+        ]
     return []
 
 
