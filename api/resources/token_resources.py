@@ -1,7 +1,8 @@
 """Table of the token sub-resources: a new one is a row here, with its run."""
 
 import asyncio
-from typing import Annotated, Final
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
@@ -48,9 +49,10 @@ from api.resources.token_resource import (
     ToolChain,
     simulated_responses,
 )
+from config.facts.chain import Chain
 from core.errors import InvalidAddressError, StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, HexBytes, RawAmount, checksum, parse_address
-from core.report.report import Report
+from core.report.report import Report, ReportRow
 from sql.reports.launch_record import count_unlooked, plan_buyer_funders, read_launch
 from sql.tokens.kin import find_kin
 
@@ -59,6 +61,9 @@ _MOST_RAW = 2**256 - 1
 _MOST_DIGITS = 160
 _MAX_TRADE_BYTES = 131_072
 _NO_ADDRESS = "0x and 40 hex digits."
+
+_Findings = TypeVar("_Findings")
+_Answer = TypeVar("_Answer")
 
 
 async def quote_exit(
@@ -104,9 +109,7 @@ async def find_liquidity(call: TokenCall) -> LiquidityAnswer:
     with a sale before and after it. Burnt and locked need a burn address or a known locker's
     records. Counts as one call.
     """
-    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
-    found = await call.deps.quotes.find_liquidity(call.chain, snapshot.report)
-    return liquidity_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+    return await _examine(call, call.deps.quotes.find_liquidity, liquidity_answer)
 
 
 async def find_hooks(call: TokenCall) -> HooksAnswer:
@@ -116,9 +119,7 @@ async def find_hooks(call: TokenCall) -> HooksAnswer:
     accounts that control it. Unknown values are null, and nothing is called safe. Counts as one
     call.
     """
-    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
-    found = await call.deps.quotes.find_hooks(call.chain, snapshot.report)
-    return hooks_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+    return await _examine(call, call.deps.quotes.find_hooks, hooks_answer)
 
 
 async def take_census(call: TokenCall) -> CensusAnswer:
@@ -128,9 +129,7 @@ async def take_census(call: TokenCall) -> CensusAnswer:
     decide, proved by a simulation without them, and the transaction that wrote the entry. It finds
     lists that name a victim in advance. Counts as one call.
     """
-    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
-    census = await call.deps.quotes.take_census(call.chain, snapshot.report)
-    return census_answer(census, call.answers.chain(call.chain), snapshot.report.token)
+    return await _examine(call, call.deps.quotes.take_census, census_answer)
 
 
 async def find_limits(call: TokenCall) -> LimitsAnswer:
@@ -139,9 +138,7 @@ async def find_limits(call: TokenCall) -> LimitsAnswer:
     Each by the code and by a search in simulations, in which one unit more is refused, with the
     amount below which the owner cannot bring it. Unknown is null. Counts as one call.
     """
-    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
-    found = await call.deps.quotes.find_limits(call.chain, snapshot.report)
-    return limits_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+    return await _examine(call, call.deps.quotes.find_limits, limits_answer)
 
 
 async def find_opening(call: TokenCall) -> OpeningAnswer:
@@ -150,9 +147,18 @@ async def find_opening(call: TokenCall) -> OpeningAnswer:
     The pair exists in simulations only, with ten wrapped coins; it is no liquidity, and no verdict
     depends on it. Of a token with a pool, `reason` alone is set. Counts as one call.
     """
+    return await _examine(call, call.deps.quotes.find_opening, opening_answer)
+
+
+async def _examine(
+    call: TokenCall,
+    find: Callable[[str, Report], Awaitable[_Findings]],
+    build: Callable[[_Findings, Chain, ReportRow], _Answer],
+) -> _Answer:
+    """Build the answer from findings on the token's report, which is made if there is none."""
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
-    found = await call.deps.quotes.find_opening(call.chain, snapshot.report)
-    return opening_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+    findings = await find(call.chain, snapshot.report)
+    return build(findings, call.answers.chain(call.chain), snapshot.report.token)
 
 
 async def record_pack(call: TokenCall) -> PackFile:

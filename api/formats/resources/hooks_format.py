@@ -1,15 +1,18 @@
 """Hooks of a token's pools, as an answer."""
 
-from typing import Literal
-
 from analysis.market.venues.state.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
 from analysis.quotes.hook_trades import MeasuredTrades
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.scenarios.trade.sized_trades import SizedTrade, TradeDirection
-from analysis.simulation.simulate_v1 import Passed, Refused
 from analysis.static.token_model.conditions.trade_conditions import OwnedCondition
 from analysis.token.deployed_code import DeployedCode
+from api.formats.resources.simulated_outcome import (
+    OutcomeWord,
+    outcome_reason,
+    outcome_tax,
+    outcome_word,
+)
 from api.formats.shape_building import Shape
 from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
@@ -31,7 +34,7 @@ class HookTrade(Shape, frozen=True, kw_only=True):
     blocks_left_out: int | None
     """Blocks by which that number is too low for the wait, as nodes skip a limited number. null:
     not run."""
-    outcome: Literal["passed", "refused", "unknown"]
+    outcome: OutcomeWord
     """refused: it reverts, or brings nothing. unknown: not run, or without a result; never
     passed."""
     reason: str
@@ -72,17 +75,16 @@ def hook_trades(measured: MeasuredTrades) -> HookTrades:
 
 def _trade(trade: SizedTrade) -> HookTrade:
     outcome, block = trade.outcome, trade.block
-    passed = isinstance(outcome, Passed)
     return HookTrade(
         side=trade.side,
         size_usd=trade.size_usd,
         wait_s=trade.wait_s,
         block_number=None if block is None else block.number,
         blocks_left_out=None if block is None else block.left_out,
-        outcome="passed" if passed else "refused" if isinstance(outcome, Refused) else "unknown",
-        reason="" if isinstance(outcome, Passed) else outcome.reason,
+        outcome=outcome_word(outcome),
+        reason=outcome_reason(outcome),
         amount_raw=None if trade.amount_raw is None else str(trade.amount_raw),
-        tax_pct=outcome.tax if isinstance(outcome, Passed) else None,
+        tax_pct=outcome_tax(outcome),
         pool_fee_pct=trade.pool_fee_pct,
     )
 
@@ -104,7 +106,7 @@ class HookWithdrawal(Shape, frozen=True, kw_only=True):
     """Number of the simulated block."""
     blocks_left_out: int
     """Blocks by which it is earlier than its time: without traces nodes skip some 240 at most."""
-    outcome: Literal["passed", "refused", "unknown"]
+    outcome: OutcomeWord
     """refused: it reverts. unknown: without a result; never take it for passed."""
     reason: str
     """Reason why it did not pass. Empty: it did."""
@@ -137,7 +139,6 @@ def hook_leaving(found: LiquidityExit) -> HookLeaving:
 
 def _withdrawal(one: TriedWithdrawal) -> HookWithdrawal:
     outcome = one.withdrawn.outcome
-    passed = isinstance(outcome, Passed)
     return HookWithdrawal(
         holder=checksum(one.holder),
         share=one.share,
@@ -146,8 +147,8 @@ def _withdrawal(one: TriedWithdrawal) -> HookWithdrawal:
         wait_s=one.wait_s,
         block_number=one.block.number,
         blocks_left_out=one.block.left_out,
-        outcome="passed" if passed else "refused" if isinstance(outcome, Refused) else "unknown",
-        reason="" if isinstance(outcome, Passed) else outcome.reason,
+        outcome=outcome_word(outcome),
+        reason=outcome_reason(outcome),
         brought_share=one.brought_share,
     )
 

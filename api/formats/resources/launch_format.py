@@ -12,7 +12,7 @@ from analysis.launch.launch_roles import (
     RoleEntry,
 )
 from analysis.quotes.exit_quote import ExitQuote
-from api.formats.amounts import decimal_text
+from api.formats.amounts import decimal_text, share_pct
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from core.evm.primitives import Address, RawAmount, checksum
@@ -333,9 +333,9 @@ def _tokens(raw: int, token: ReportRow) -> str:
 
 
 def _share(raw: int | None, token: ReportRow) -> float | None:
-    if raw is None or token.supply_raw <= 0:
+    if raw is None or not token.supply_raw:
         return None
-    return round(100 * raw / token.supply_raw, 4)
+    return round(share_pct(RawAmount(raw), of_raw=token.supply_raw), 4)
 
 
 def _address(raw: bytes) -> str:

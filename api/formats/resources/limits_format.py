@@ -3,7 +3,7 @@
 from typing import Literal
 
 from analysis.quotes.limit_inquiry import LimitFindings, TokenLimit
-from api.formats.amounts import decimal_text
+from api.formats.amounts import decimal_text, share_pct
 from api.formats.shape_building import Shape
 from config.facts.chain import Chain
 from core.evm.primitives import RawAmount, checksum
@@ -78,9 +78,11 @@ def limits_answer(found: LimitFindings, chain: Chain, token: ReportRow) -> Limit
     def amount(raw: int | None) -> LimitAmount | None:
         if raw is None:
             return None
-        share = 100 * raw / found.supply_raw if found.supply_raw else 0.0
-        tokens = decimal_text(RawAmount(raw), decimals=token.decimals)
-        return LimitAmount(tokens=tokens, supply_pct=round(share, 6))
+        amount_raw = RawAmount(raw)
+        return LimitAmount(
+            tokens=decimal_text(amount_raw, decimals=token.decimals),
+            supply_pct=round(share_pct(amount_raw, of_raw=found.supply_raw), 6),
+        )
 
     def of_kind(one: TokenLimit) -> LimitOfKind:
         largest, refused = one.limit_raw, one.refused_raw

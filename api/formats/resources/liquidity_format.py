@@ -13,8 +13,9 @@ from analysis.quotes.liquidity_inquiry import (
     SimulatedSale,
     WithdrawalFindings,
 )
-from analysis.simulation.simulate_v1 import Outcome, Passed, Refused
+from analysis.simulation.simulate_v1 import Passed, Refused
 from api.formats.amounts import decimal_text
+from api.formats.resources.simulated_outcome import OutcomeWord, outcome_reason, outcome_word
 from api.formats.shape_building import Shape
 from api.formats.summary.flags import ACTIVE, STATUS_ORDER, Flag, Status
 from config.facts.chain import Chain
@@ -165,9 +166,6 @@ def _is_less(before: SimulatedSale, after: SimulatedSale) -> bool | None:
     return after.proceeds_raw < KEPT_SHARE * before.proceeds_raw
 
 
-Simulated = Literal["passed", "refused", "unknown"]
-
-
 class LiquidityHolder(Shape, frozen=True, kw_only=True):
     """One address's part of a pool's liquidity."""
 
@@ -211,7 +209,7 @@ class LiquidityWithdrawer(Shape, frozen=True, kw_only=True):
 class LiquiditySale(Shape, frozen=True, kw_only=True):
     """One simulated sale of 100 USD at the spot price."""
 
-    outcome: Simulated
+    outcome: OutcomeWord
     """refused: the token or the pool reverts it. unknown: it was not simulated."""
     reason: str
     """Why it did not pass. Empty: it did."""
@@ -229,7 +227,7 @@ class LiquidityWithdrawal(Shape, frozen=True, kw_only=True):
     share: float
     """Part of the pool that it can withdraw, 0 to 1; a part in an expired locker is not
     simulated."""
-    outcome: Simulated
+    outcome: OutcomeWord
     """refused: the pool, or the token, reverts it."""
     reason: str
     """Why it did not pass. Empty: it did."""
@@ -383,8 +381,8 @@ def _withdrawal(one: WithdrawalFindings, decimals: int) -> LiquidityWithdrawal:
     return LiquidityWithdrawal(
         address=None if one.by.account is None else checksum(one.by.account),
         share=one.by.share,
-        outcome=_word(one.withdrawn.outcome),
-        reason=_reason(one.withdrawn.outcome),
+        outcome=outcome_word(one.withdrawn.outcome),
+        reason=outcome_reason(one.withdrawn.outcome),
         token=None if token is None else decimal_text(token, decimals=decimals),
         quote_raw=None if quote is None else str(quote),
         is_part=one.is_part,
@@ -395,18 +393,8 @@ def _withdrawal(one: WithdrawalFindings, decimals: int) -> LiquidityWithdrawal:
 
 def _sale(one: SimulatedSale) -> LiquiditySale:
     return LiquiditySale(
-        outcome=_word(one.outcome),
-        reason=_reason(one.outcome),
+        outcome=outcome_word(one.outcome),
+        reason=outcome_reason(one.outcome),
         proceeds_raw=None if one.proceeds_raw is None else str(one.proceeds_raw),
         proceeds_usd=one.proceeds_usd,
     )
-
-
-def _word(outcome: Outcome) -> Simulated:
-    if isinstance(outcome, Passed):
-        return "passed"
-    return "refused" if isinstance(outcome, Refused) else "unknown"
-
-
-def _reason(outcome: Outcome) -> str:
-    return "" if isinstance(outcome, Passed) else outcome.reason

@@ -7,6 +7,12 @@ from analysis.scenarios.trade.opening import OpeningOutcome
 from analysis.simulation.simulate_v1 import Outcome, Passed, Refused
 from api.formats.amounts import decimal_text
 from api.formats.prose.function_names import function_name
+from api.formats.resources.simulated_outcome import (
+    OutcomeWord,
+    outcome_reason,
+    outcome_tax,
+    outcome_word,
+)
 from api.formats.shape_building import Shape
 from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
@@ -18,7 +24,7 @@ _COIN_DECIMALS = 18
 class OpeningTrade(Shape, frozen=True, kw_only=True):
     """One simulated trade in the simulated pair."""
 
-    outcome: Literal["passed", "refused", "unknown"]
+    outcome: OutcomeWord
     """refused: the token reverts it. unknown: it was not simulated."""
     tax_pct: float | None
     """Percent. None: it did not pass, or is not computable from the amounts."""
@@ -154,7 +160,8 @@ def _trades(outcome: OpeningOutcome) -> OpeningTrades:
 
 
 def _trade(outcome: Outcome) -> OpeningTrade:
-    if isinstance(outcome, Passed):
-        return OpeningTrade(outcome="passed", tax_pct=outcome.tax, reason="")
-    word: Literal["refused", "unknown"] = "refused" if isinstance(outcome, Refused) else "unknown"
-    return OpeningTrade(outcome=word, tax_pct=None, reason=outcome.reason)
+    return OpeningTrade(
+        outcome=outcome_word(outcome),
+        tax_pct=outcome_tax(outcome),
+        reason=outcome_reason(outcome),
+    )
