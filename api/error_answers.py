@@ -190,10 +190,14 @@ class LimitedError(RefusalError):
 
 
 _MINUTE_S: Final = 60
-_SPENT: Final = {
+SpentBecause = Literal["running", "network", "chain", "closed"]
+"""running: another analysis for the network is running. network, chain: theirs of the hour, or of
+the minute, are used up. closed: the deployment has none without a key."""
+
+_SPENT: Final[dict[SpentBecause, str]] = {
     "running": "has to wait, as another one for your network is running",
     "network": "has to wait, as your network has had those of this hour",
-    "chain": "has to wait, as people without a key have had those of this chain for now",
+    "chain": "has to wait, as callers without a key have used up those of this chain",
     "closed": "is made for callers with a key only",
 }
 
@@ -209,7 +213,7 @@ class AnalysesSpentError(RefusalError):
 
     def __init__(
         self,
-        because: Literal["running", "network", "chain", "closed"],
+        because: SpentBecause,
         *,
         retry_after_s: int | None,
         is_page: bool = False,

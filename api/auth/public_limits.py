@@ -3,13 +3,12 @@
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Literal
 
 import msgspec
 from cachetools import LRUCache
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
-from api.error_answers import LimitedError
+from api.error_answers import LimitedError, SpentBecause
 from config.settings import PublicSettings
 from core.errors import AssayError
 
@@ -24,15 +23,10 @@ _MINUTE_SHARE = 20
 a key."""
 
 
-NoneLeftBecause = Literal["running", "network", "chain", "closed"]
-"""running: another analysis for the network is running. network, chain: theirs of the hour, or of
-the minute, are used up. closed: the deployment has none without a key."""
-
-
-class NoneLeft(msgspec.Struct, frozen=True, kw_only=True):
+class SpentAnalyses(msgspec.Struct, frozen=True, kw_only=True):
     """Reason why there is no analysis without a key now."""
 
-    because: NoneLeftBecause
+    because: SpentBecause
     retry_after_s: int | None
     """Seconds until there is one, at least one second. None: waiting does not help."""
 
@@ -73,7 +67,7 @@ class PublicLimits:
 
     async def take_analysis(
         self, network: str, chain: str, token: str | None = None
-    ) -> NoneLeft | None:
+    ) -> SpentAnalyses | None:
         """Count an analysis of a chain for a network, if both have one left.
 
         A network has one running analysis of a token in this process. `token`: the address. None:
@@ -82,13 +76,13 @@ class PublicLimits:
         """
         wanted = None if token is None else (chain, token.lower())  # a page's address may be mixed
         if wanted is not None and await self._has_running(network, wanted):
-            return NoneLeft(because="running", retry_after_s=_RUNNING_WAIT_S)
-        places: tuple[tuple[NoneLeftBecause, tuple[Window, ...], str], ...] = (
+            return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
+        places: tuple[tuple[SpentBecause, tuple[Window, ...], str], ...] = (
             ("network", self._of_network, _key("analyses", network)),
             ("chain", self._of_chain, _key("chain", chain)),
         )
         if not all(windows for _, windows, _ in places):
-            return NoneLeft(because="closed", retry_after_s=None)
+            return SpentAnalyses(because="closed", retry_after_s=None)
         waits = [(await self._wait_s(windows, key), name) for name, windows, key in places]
         if (longest := _longest(waits)) is not None:
             return longest
@@ -115,12 +109,12 @@ class PublicLimits:
         return None if full is None else full.retry_after_s
 
 
-def _longest(waits: list[tuple[int | None, NoneLeftBecause]]) -> NoneLeft | None:
+def _longest(waits: list[tuple[int | None, SpentBecause]]) -> SpentAnalyses | None:
     known = [(wait_s, name) for wait_s, name in waits if wait_s is not None]
     if not known:
         return None
     wait_s, name = max(known)
-    return NoneLeft(because=name, retry_after_s=wait_s)
+    return SpentAnalyses(because=name, retry_after_s=wait_s)
 
 
 def _hourly(limit: int) -> tuple[Window, ...]:
