@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.function_names import FALLBACK
 from api.formats.prose.hook_clauses import hook_fee_clause
 from api.formats.prose.power_clauses import idle_clause, power_clause, power_holder
 from api.formats.prose.proofs import WithdrawerSeen
@@ -25,8 +26,6 @@ from api.formats.prose.trade_clauses import elevated_tax_clause, loss_clause, tr
 from api.formats.summary.flags import large_holders
 from core.evm.primitives import Address
 from core.report.report import LIQUIDITY_UNKNOWN, ReportRow
-
-_FALLBACK: Final = "0x00000000"
 
 
 def tax_change_clause(rendered: RenderedReport) -> str:
@@ -66,7 +65,7 @@ def _who(rendered: RenderedReport, key: str) -> str:
         return named
     proof, owned = rendered.proofs.of_code(key), rendered.proofs.of_code("ownership_renounced")
     special = rendered.proofs.of_code("has_owner_functionality")
-    callers = set(proof.selectors) - {_FALLBACK} if proof else set()
+    callers = set(proof.selectors) - {FALLBACK} if proof else set()
     if not callers:
         return "someone"
     if owned is not None and callers <= set(owned.selectors):

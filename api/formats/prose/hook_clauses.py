@@ -4,6 +4,9 @@ from api.formats.prose.proofs import HookSeen
 from api.formats.prose.prose import percent, short
 from api.formats.prose.rendered_report import RenderedReport
 
+HOOK = "a program of its pool (a hook)"
+"""Name of a hook in sentences."""
+
 SHOWN_FEE_PCT = 1.0
 """Percent. A lower fee is that of an ordinary pool."""
 
@@ -22,7 +25,7 @@ def hook_fee_clause(rendered: RenderedReport) -> str | None:
     if hook is None or hook.fee_pct is None or hook.fee_pct < SHOWN_FEE_PCT:
         return None
     fee = percent(hook.fee_pct)
-    return f"each trade costs a {fee} fee, which a program of its pool (a hook) can change"
+    return f"each trade costs a {fee} fee, which {HOOK} can change"
 
 
 def router_clause(rendered: RenderedReport) -> str | None:

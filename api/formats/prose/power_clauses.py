@@ -27,12 +27,17 @@ ACTS: Final[dict[PowerKind, str]] = {
 }
 """Acts of a holder, the worst first."""
 
-_WORST_FIRST: Final = tuple(ACTS)
+_RANKS: Final = {what: rank for rank, what in enumerate(ACTS)}
 
 _STANDING: Final = frozenset({"trading_cooldown", "timebomb"})
 """Checks on rules of the code, which stand also where nobody can change them any more."""
 
 _UNREACHED: Final = "it touches neither trades nor holdings"
+
+
+def rank_of(power: Power) -> int:
+    """Return the rank of a power by its act, 0 for the worst."""
+    return _RANKS[power.what]
 
 
 def power_holder(rendered: RenderedReport, check: str) -> str | None:
@@ -66,7 +71,7 @@ def idle_clause(rendered: RenderedReport, check: str) -> str | None:
     if check in _STANDING or not powers:
         return None
     owner = rendered.report.token.owner_address
-    ranked = sorted(powers, key=lambda power: _WORST_FIRST.index(power.what))
+    ranked = sorted(powers, key=rank_of)
     clauses = dict.fromkeys(_idle(power, owner) for power in ranked)
     known = [clause for clause in clauses if clause is not None]
     return listed(known) if len(known) == len(clauses) else None
@@ -101,8 +106,8 @@ def _worst(rendered: RenderedReport, check: str) -> list[Power]:
     live = [power for power in _powers(rendered, check) if not power.is_harmless]
     hurtful = set(hurtful_powers(rendered.report))
     found = [power for power in live if power in hurtful] or live
-    worst = min((_WORST_FIRST.index(power.what) for power in found), default=None)
-    return [power for power in found if _WORST_FIRST.index(power.what) == worst]
+    worst = min(map(rank_of, found), default=None)
+    return [power for power in found if rank_of(power) == worst]
 
 
 def _limit(powers: Iterable[Power]) -> str:

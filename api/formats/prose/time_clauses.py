@@ -44,7 +44,7 @@ def _later(when: str) -> str:
 def size_clause(rendered: RenderedReport) -> str | None:
     for key in rendered.proofs.keys_under("sell"):
         sold = rendered.proofs.outcome(key, SoldSeen)
-        if sold is None or len(sold.sizes) < 2:  # noqa: PLR2004 - two sizes to compare
+        if sold is None or not sold.sizes:
             continue
         largest, smallest = sold.sizes[0].outcome, sold.sizes[-1].outcome
         if largest.is_refused and not smallest.is_refused:

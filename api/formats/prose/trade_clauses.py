@@ -4,7 +4,7 @@ from typing import Final
 
 from analysis.scenarios.trade.transfer import MOVED_NOTHING
 from api.formats.native.shapes import figure
-from api.formats.prose.hook_clauses import takes_tax
+from api.formats.prose.hook_clauses import HOOK, takes_tax
 from api.formats.prose.proofs import TradeSeen
 from api.formats.prose.prose import listed, percent, quoted
 from api.formats.prose.rendered_report import RenderedReport
@@ -46,7 +46,7 @@ def trade_refusal(rendered: RenderedReport) -> str | None:
     if is_owner_alone(rendered) and len(lost) == 1:
         return "you can buy it, but only the owner can sell it"
     if is_by_hook(rendered):
-        return "you can buy it, but a program of its pool (a hook) blocks every sale"
+        return f"you can buy it, but {HOOK} blocks every sale"
     clause = f"you can buy it, but you can't {_either(lost)} it{why}"
     return f"{clause}. Its owner can sell it" if owner_sells(rendered) else clause
 
@@ -113,7 +113,7 @@ def tax_clause(rendered: RenderedReport) -> str | None:
     for act, rate in taxes.items():
         by_rate.setdefault(percent(rate), []).append(act)
     rates = listed([f"{rate} tax on {listed(acts)}" for rate, acts in by_rate.items()])
-    taker = ", to a program of its pool (a hook)" if takes_tax(rendered) else ""
+    taker = f", to {HOOK}" if takes_tax(rendered) else ""
     return f"you pay {rates}{taker}"
 
 

@@ -15,7 +15,6 @@ from core.report.rows import Trade
 _POINTS: Final = 48
 """Points of the line: each is the mean of the trades in its part of the time."""
 
-_LEAST_TRADES: Final = 2
 WIDTH: Final = 600
 HEIGHT: Final = 140
 _VOLUME: Final = 32
@@ -56,12 +55,12 @@ class _Part(msgspec.Struct):
 
 
 def chart_of(market: TokenMarket, rendered: RenderedReport, chain: Chain) -> MarketChart | None:
-    """Build the chart of the deepest pool. None: too few trades are stored, or its other side is no
+    """Build the chart of the deepest pool. None: its trades cover no time, or its other side is no
     anchor."""
     pools = rendered.report.pools or ()
     decimals = decimals_by_quote(chain).get(pools[0].quote) if pools else None
     trades = [trade for trade in reversed(market.trades) if trade.base > 0 and trade.other > 0]
-    if decimals is None or len(trades) < _LEAST_TRADES or trades[0].time_s == trades[-1].time_s:
+    if decimals is None or not trades or trades[0].time_s == trades[-1].time_s:
         return None
     unit = 10.0 ** (rendered.report.token.decimals - decimals)
     parts, symbol = _parts(trades), quote_symbol(pools[0].quote, chain)

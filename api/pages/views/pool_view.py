@@ -159,7 +159,7 @@ def plain_sales(rendered: RenderedReport) -> tuple[str, ...]:
 def _same(sales: Sequence[TradeSeen], where: str, rendered: RenderedReport) -> str:
     """Return the sentence on sales that all came out alike. Empty: they differ."""
     outcomes = {(sale.is_refused, None if sale.is_refused else sale.tax) for sale in sales}
-    if len(sales) < 2 or len(outcomes) != 1:  # noqa: PLR2004 - two to compare
+    if len(sales) <= 1 or len(outcomes) != 1:
         return ""
     ((is_refused, tax),) = outcomes
     if is_refused:

@@ -10,8 +10,8 @@ import msgspec
 from api.formats.native.shapes import Pool, figure
 from api.formats.prose.check_words import CHECK_WORDS, capital
 from api.formats.prose.finding_clauses import withdrawer_name, wrong_clause
-from api.formats.prose.hook_clauses import hook_fee_clause, hook_of, router_clause, takes_tax
-from api.formats.prose.power_clauses import ACTS, power_holder
+from api.formats.prose.hook_clauses import HOOK, hook_fee_clause, hook_of, takes_tax
+from api.formats.prose.power_clauses import ACTS, power_holder, rank_of
 from api.formats.prose.proofs import LaterSeen, SoldSeen
 from api.formats.prose.prose import day, percent, short, spelled, usd
 from api.formats.prose.rendered_report import RenderedReport
@@ -116,7 +116,7 @@ def _buy(rendered: RenderedReport) -> Tile:
 def _taker(rendered: RenderedReport) -> str:
     """Return who takes a tax, or can change it. Empty: nobody is known."""
     if takes_tax(rendered):
-        return "Taken by a program of its pool (a hook)"
+        return f"Taken by {HOOK}"
     key = "tax_can_be_modified"
     is_active = any(flag.key == key and flag.active for flag in rendered.summary.flags)
     return _told(rendered, key) if is_active else ""
@@ -124,14 +124,13 @@ def _taker(rendered: RenderedReport) -> str:
 
 def _with_fee(tile: Tile, rendered: RenderedReport) -> Tile:
     """Return the tile of trades that work, with the fee or the only router of the pool's hook."""
-    fee, router = hook_fee_clause(rendered), router_clause(rendered)
     hook = hook_of(rendered)
     if tile.tone not in ("good", "plain") or hook is None:
         return tile
-    if fee is not None and hook.fee_pct is not None:
-        answer, detail = f"{percent(hook.fee_pct)} fee", "Set by a program of its pool (a hook)"
+    if hook.fee_pct is not None and hook_fee_clause(rendered) is not None:
+        answer, detail = f"{percent(hook.fee_pct)} fee", f"Set by {HOOK}"
         return Tile(name=tile.name, tone="warn", answer=answer, detail=detail)
-    if router is not None and hook.only_router is not None:
+    if hook.only_router is not None:
         detail = f"Only through one router, {short(hook.only_router)}"
         return Tile(name=tile.name, tone="plain", answer=tile.answer, detail=detail)
     return tile
@@ -177,7 +176,7 @@ def _why_unsellable(rendered: RenderedReport) -> str:
     if is_owner_alone(rendered):
         return "Only the owner can sell it"
     if is_by_hook(rendered):
-        return "A program of its pool (a hook) blocks every sale"
+        return f"{capital(HOOK)} blocks every sale"
     reason = refusal_reason(rendered) or "every simulated sale fails"
     return f"{capital(reason)}{', but its owner can sell' if owner_sells(rendered) else ''}"
 
@@ -193,7 +192,7 @@ def _tested_sales(rendered: RenderedReport) -> str:
     sizes = len(sold.sizes) if sold is not None else 0
     parts = [f"at {spelled(sizes)} sizes"] if sizes > 1 else []
     if "sell_blocked_later" in unknown:
-        return f"Today{', ' if parts else ''}{''.join(parts)}; later is unknown"
+        return f"{', '.join(['Today', *parts])}; later is unknown"
     if later is not None:
         parts.append("now to 30 days later")
     return capital(", ".join(parts))
@@ -314,7 +313,7 @@ def _powers(rendered: RenderedReport) -> Tile:
         for power in hurtful_powers(rendered.report)
         if power.what != "withdraw" and power.bound != "tight"  # other tiles have these
     ]
-    worst = min(powers, key=_rank, default=None)
+    worst = min(powers, key=rank_of, default=None)
     if worst is not None:
         return _of_powers(rendered, name, worst, others=len({each.what for each in powers}) - 1)
     key = _found(rendered, *_NAMED_ACTS)
@@ -327,16 +326,12 @@ def _of_powers(rendered: RenderedReport, name: str, worst: Power, *, others: int
     """Build the tile of powers that can hurt: the worst, and its holder."""
     check = next((key for key, of in POWER_FIELDS.items() if worst.check in of), worst.check)
     who = power_holder(rendered, check)
+    answer = f"Can {ACTS[worst.what]}"
     holder = f"Held by {who.rstrip(',')}" if who else _told(rendered, check)
+    if worst.what == "tax" and hook_fee_clause(rendered) is not None:
+        answer, holder = "Can change the fee", f"Held by {HOOK}"
     more = f", with {spelled(others)} more" if others else ""
-    is_fee = worst.what == "tax" and hook_fee_clause(rendered) is not None
-    answer = "Can change the fee" if is_fee else f"Can {ACTS[worst.what]}"
-    holder = "Held by a program of its pool (a hook)" if is_fee else holder
     return Tile(name=name, tone="warn", answer=answer, detail=f"{holder}{more}")
-
-
-def _rank(power: Power) -> int:
-    return tuple(ACTS).index(power.what)
 
 
 def _harmless(rendered: RenderedReport, name: str) -> Tile:
