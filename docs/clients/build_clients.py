@@ -104,7 +104,7 @@ def _build_typescript(
     shape = {"type": "null"}
     _run(
         *(find_node(), str(_HERE / "compile.mjs"), str(source)),
-        given=json.dumps(with_truths(document, shape)),
+        stdin=json.dumps(with_truths(document, shape)),
     )
     shutil.copy(_README, source / "README.md")
     lock = json.loads((_ROOT / "package.json").read_text(encoding="utf-8"))
@@ -126,9 +126,9 @@ def _build_typescript(
     return tarball
 
 
-def _run(*command: str, at: Path = _ROOT, given: str | None = None) -> None:
+def _run(*command: str, stdin: str | None = None) -> None:
     subprocess.run(
-        command, cwd=at, input=given, stdout=sys.stderr, text=True, check=True, timeout=300
+        command, cwd=_ROOT, input=stdin, stdout=sys.stderr, text=True, check=True, timeout=300
     )
 
 

@@ -16,19 +16,8 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     "Start": ("index", "start/quick-start", "start/installation"),
     "Use": (
         *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/census"),
-        *("use/limits", "use/opening"),
-        *(
-            "use/check-trade",
-            "use/launch",
-            "use/kin",
-            "use/review",
-            "use/powers",
-            "use/watching",
-            "use/replay",
-            "use/clients",
-            "use/goplus",
-            "use/analysts",
-        ),
+        *("use/limits", "use/opening", "use/check-trade", "use/launch", "use/kin", "use/review"),
+        *("use/powers", "use/watching", "use/replay", "use/clients", "use/goplus", "use/analysts"),
     ),
     "Operate": (
         *("operate/operators", "operate/nodes", "operate/deploying", "operate/fleet"),

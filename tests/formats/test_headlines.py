@@ -48,7 +48,7 @@ CLOSED = (
 TO_HOOK = "to a program of its pool (a hook)"
 REPLACEABLE = "You can buy and sell it, but its code can be replaced at any time"
 
-# What stands in the way of people, token by token; every other one of the zoo is CLEAN.
+# Obstacles for people by token; every other one of the zoo is CLEAN.
 HEADLINES = {
     "buy_tax": "You pay 7 % tax on buys, and the owner can change the tax",
     "sell_tax": "You pay 12 % tax on sales, and the owner can change the tax",
@@ -137,7 +137,7 @@ SHORT = {
 }
 FEE = "5 % fee: Set by a program of its pool (a hook)"
 
-# What the tiles warn of, token by token; all other tiles of the zoo warn of nothing.
+# Warnings of the tiles by token; all other tiles of the zoo warn of nothing.
 TILES: dict[str, dict[str, str]] = {
     "buy_tax": {"Owner and powers": TAX_POWER},
     "sell_tax": {"Sell": "12 % tax: The owner can change the tax", "Owner and powers": TAX_POWER},
