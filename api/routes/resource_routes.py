@@ -117,7 +117,7 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
         is_counted = await _admit_page(request)
         found, note, reason, status, headers = None, "", "", 200, dict[str, str]()
         try:
-            found, note = await _find(request, resource, call, is_free=not is_counted)
+            found, note = await _find(request, resource, call, is_counted=is_counted)
         except AnalysesSpentError as error:
             reason, status, headers = error.reason, error.status, {**error.headers}
         except TokenRefusedError as error:
@@ -154,11 +154,11 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
 
 
 async def _find(
-    request: Request[Any, Any, Any], resource: TokenResource, call: TokenCall, *, is_free: bool
+    request: Request[Any, Any, Any], resource: TokenResource, call: TokenCall, *, is_counted: bool
 ) -> tuple[Shape | PackFile, str]:
     """Return what a page shows, with a note on its age; empty: it is of this minute.
 
-    `is_free`: a new simulation is not counted on the visitor's network. Raises RefusalError where
+    `is_counted`: a new simulation is counted on the visitor's network. Raises RefusalError where
     it may have none and nothing is kept, and the errors of the resource.
     """
     if not resource.is_simulated:
@@ -168,7 +168,7 @@ async def _find(
     kept = pages.get(key)
     if kept is not None and kept.is_fresh:
         return kept.found, ""
-    if not is_free:
+    if is_counted:
         try:
             await _take_simulation(request, call)
         except AnalysesSpentError as error:
