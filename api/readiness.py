@@ -6,10 +6,9 @@ from typing import Final
 from api.deps import ChainState, StoreState
 from config.facts.chain import Chain
 from core.errors import StoreError
-from indexer.events import FOLLOW
 from indexer.head.follower_status import FollowStatus
 from sql.accounts.ledger import Ledger
-from sql.chain.blocks import read_checkpoint
+from sql.chain.blocks import FOLLOW, read_checkpoint
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 

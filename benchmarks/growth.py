@@ -33,10 +33,9 @@ from core.rpc.headers import Header, LogsBloom
 from indexer.block_spans import BlockSpan
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import TRANSFER_TOPIC
-from indexer.events import FOLLOW
 from indexer.ingest import Ingest
 from sql.chain.balances import read_top_holders
-from sql.chain.blocks import prune_blocks
+from sql.chain.blocks import FOLLOW, prune_blocks
 from sql.chain.finalization import finalize_rows
 from sql.chain.pool_tables import list_pools
 from sql.engine.store import Store

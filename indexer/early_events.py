@@ -6,13 +6,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from config.facts.chain import Chain
-from core.evm.primitives import Hash32, RawAmount
+from core.evm.primitives import Hash32
 from core.process.arrays import BoolArray, Int32Array, Int64Array
 from core.report.launch_facts import MOST_EARLY, EarlyTradeRow, EarlyTransferRow
 from indexer.chain_tokens import ChainTokens
 from indexer.decode.hex_columns import keys_of
-from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
+from indexer.decode.log_columns import ADDRESS_BYTES, NO_HASH, LogColumns
 from indexer.decode.transfer_events import PLAIN_TRANSFER, TransferColumns
+from indexer.event_rows import transfer_rows
 from indexer.events import Reading, SpanWrite
 from indexer.traders import TokenTrade
 from sql.chain.early_tables import (
@@ -26,12 +27,11 @@ from sql.chain.early_tables import (
     read_pool_contracts,
     trim_early_transfers,
 )
-from sql.chain.pool_tables import find_newest_coverage
+from sql.chain.pool_tables import find_coverage_start, find_newest_coverage
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.table_rows import TokenRow, TransferRow
 
-_NO_HASH: Final = bytes(HASH_BYTES)
 _PLACE_BITS: Final = 32
 
 Place = tuple[int, int]
@@ -59,20 +59,16 @@ class EarlyEvents:
         self._chain = chain
         self._tokens = tokens
         self._young_blocks = chain.blocks_in(YOUNG_S)
-        self._keepers = pool_keepers(chain)
+        self._keepers = _pool_keepers(chain)
 
     def store(self, write: SpanWrite) -> int:
         """Store the events of a followed span; do nothing for old blocks."""
         if not write.is_followed:
             return 0
-        since = self._covered_from(write)
+        since = find_coverage_start(
+            write.tx, chain_id=self._chain.id, subject=EARLY_SUBJECT, first=write.span.first
+        )
         return self._store_trades(write, since) + self._store_transfers(write, since)
-
-    def _covered_from(self, write: SpanWrite) -> int:
-        """Return the first block from which early events are stored without a gap."""
-        covered = find_newest_coverage(write.tx, chain_id=self._chain.id, subject=EARLY_SUBJECT)
-        is_continued = covered is not None and covered.to_block >= write.span.first - 1
-        return covered.from_block if covered is not None and is_continued else write.span.first
 
     def _store_trades(self, write: SpanWrite, since: int) -> int:
         tokens = self._known([trade.token for trade in write.token_trades])
@@ -110,13 +106,10 @@ class EarlyEvents:
         if not at.size:
             return 0
         some = transfers.take(at)
-        own = [young[token_id].address for token_id in open_ids]
-        pools = read_pool_contracts(write.tx, chain_id=self._chain.id, tokens=own)
-        rows = _transfer_rows(
-            some,
-            token_ids[at].tolist(),
-            transaction_hashes(write.span.logs, _places(some)),
-            known_block=write.span.last,
+        addresses = [young[token_id].address for token_id in open_ids]
+        pools = read_pool_contracts(write.tx, chain_id=self._chain.id, tokens=addresses)
+        rows = _early_rows(
+            transfer_rows(some, token_ids[at]), write.span.logs, known_block=write.span.last
         )
         swapped = {trade.tx_hash for trade in write.token_trades}
         left = {token_id: MOST_EARLY - states[token_id].transfers for token_id in open_ids}
@@ -185,27 +178,11 @@ def store_old_transfers(
         return
     address = blob(token.address)
     pools = read_pool_contracts(tx, chain_id=chain.id, tokens=[address])[address]
-    holders = pools | pool_keepers(chain)
+    holders = pools | _pool_keepers(chain)
     first = [row for row in rows if row.amount_raw and _is_outside(row, address, holders)]
     del first[MOST_EARLY:]
-    hashes = transaction_hashes(logs, [(row.block_number, row.log_index) for row in first])
-    insert_early_transfers(
-        tx,
-        [
-            EarlyTransferRow(
-                block_number=row.block_number,
-                log_index=row.log_index,
-                token_id=row.token_id,
-                sender=row.sender,
-                recipient=row.recipient,
-                amount_raw=row.amount_raw,
-                tx_hash=hashes.get((row.block_number, row.log_index), _NO_HASH),
-                known_block=known_block,
-            )
-            for row in first
-        ],
-        chain_id=chain.id,
-    )
+    early = _early_rows(first, logs, known_block=known_block)
+    insert_early_transfers(tx, early, chain_id=chain.id)
     trim_early_transfers(tx, token_id=token.token_id)
 
 
@@ -214,12 +191,32 @@ def _is_outside(row: TransferRow | EarlyTransferRow, token: bytes, pools: Contai
     return row.sender not in pools and token not in (row.sender, row.recipient)
 
 
-def pool_keepers(chain: Chain) -> frozenset[bytes]:
+def _pool_keepers(chain: Chain) -> frozenset[bytes]:
     """Return the contracts that hold the tokens of many pools."""
     return frozenset(blob(dex.vault) for dex in chain.dexes if dex.vault)
 
 
-def transaction_hashes(logs: LogColumns, places: Collection[Place]) -> Mapping[Place, bytes]:
+def _early_rows(
+    transfers: Sequence[TransferRow], logs: LogColumns, *, known_block: int
+) -> list[EarlyTransferRow]:
+    """Return transfers with their transactions, which the logs name."""
+    hashes = _transaction_hashes(logs, [(row.block_number, row.log_index) for row in transfers])
+    return [
+        EarlyTransferRow(
+            block_number=row.block_number,
+            log_index=row.log_index,
+            token_id=row.token_id,
+            sender=row.sender,
+            recipient=row.recipient,
+            amount_raw=row.amount_raw,
+            tx_hash=hashes.get((row.block_number, row.log_index), NO_HASH),
+            known_block=known_block,
+        )
+        for row in transfers
+    ]
+
+
+def _transaction_hashes(logs: LogColumns, places: Collection[Place]) -> Mapping[Place, bytes]:
     """Return the transactions of transfers by place; 32 zero bytes where the node sent none."""
     wanted = np.array([number << _PLACE_BITS | at for number, at in places], np.int64)
     found: dict[Place, bytes] = {}
@@ -235,10 +232,6 @@ def transaction_hashes(logs: LogColumns, places: Collection[Place]) -> Mapping[P
 def _keys(block_number: Int64Array, log_index: Int32Array) -> Int64Array:
     keys: Int64Array = (block_number << _PLACE_BITS) | log_index
     return keys
-
-
-def _places(transfers: TransferColumns) -> list[Place]:
-    return list(zip(transfers.block_number.tolist(), transfers.log_index.tolist(), strict=True))
 
 
 def _moves_some(transfers: TransferColumns) -> BoolArray:
@@ -258,33 +251,3 @@ def _trade_row(trade: TokenTrade, token_id: int) -> EarlyTradeRow:
         tx_hash=trade.tx_hash,
         amount=trade.amount,
     )
-
-
-def _transfer_rows(
-    transfers: TransferColumns,
-    token_ids: Sequence[int],
-    hashes: Mapping[Place, bytes],
-    *,
-    known_block: int,
-) -> list[EarlyTransferRow]:
-    return [
-        EarlyTransferRow(
-            block_number=block_number,
-            log_index=log_index,
-            token_id=token_id,
-            sender=sender,
-            recipient=recipient,
-            amount_raw=RawAmount(int.from_bytes(amount)),
-            tx_hash=hashes.get((block_number, log_index), _NO_HASH),
-            known_block=known_block,
-        )
-        for block_number, log_index, token_id, sender, recipient, amount in zip(
-            transfers.block_number.tolist(),
-            transfers.log_index.tolist(),
-            token_ids,
-            keys_of(transfers.sender),
-            keys_of(transfers.recipient),
-            keys_of(transfers.amount),
-            strict=True,
-        )
-    ]

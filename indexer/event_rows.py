@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from core.evm.primitives import Address, HexBytes, RawAmount
 from core.process.arrays import Int32Array
 from indexer.decode.hex_columns import encode_hex, keys_of
-from indexer.decode.log_columns import HASH_BYTES, NO_TIME, WORD_BYTES
+from indexer.decode.log_columns import NO_HASH, NO_TIME, WORD_BYTES
 from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
 from indexer.decode.transfer_events import TransferColumns
 from sql.engine.table_rows import SwapRow, TransferRow
 
 _NO_ID = "0x" + "00" * WORD_BYTES
-_NO_HASH = bytes(HASH_BYTES)
 
 
 def transfer_rows(
@@ -54,7 +53,7 @@ def swap_rows(trades: TradeColumns) -> list[SwapRow]:
             kinds=SWAP_FORMS[form].kinds,
             amount0=amount0,
             amount1=amount1,
-            tx_hash=None if tx == _NO_HASH else tx,
+            tx_hash=None if tx == NO_HASH else tx,
         )
         for block_number, log_index, time_s, form, emitter, pool_id, amount0, amount1, tx in zip(
             trades.block_number.tolist(),

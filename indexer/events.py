@@ -35,6 +35,7 @@ from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
 from indexer.traders import TokenTrade, find_token_trades
 from indexer.watched.token_swaps import trade_facts
 from indexer.young_pools import YoungPools
+from sql.chain.blocks import FOLLOW
 from sql.chain.launch_tables import insert_launches
 from sql.chain.liquidity_events import insert_liquidity
 from sql.chain.pool_tables import insert_pools
@@ -46,8 +47,6 @@ from sql.engine.table_rows import RealTradeRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.tokens import Because, track_seen
 
-FOLLOW: Final = "follow"
-"""Stream that continues to the head of the chain."""
 TRANSFERS: Final = "transfers"
 """Subject of coverage."""
 

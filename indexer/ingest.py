@@ -11,7 +11,6 @@ from indexer.chain_tokens import ChainTokens
 from indexer.early_events import EarlyEvents
 from indexer.event_rows import transfer_rows
 from indexer.events import (
-    FOLLOW,
     EventKind,
     FoundTransfers,
     LiquidityEvents,
@@ -25,7 +24,7 @@ from indexer.events import (
     UndecodedEvents,
 )
 from indexer.young_pools import YoungPools
-from sql.chain.blocks import insert_block_times, insert_blocks, write_checkpoint
+from sql.chain.blocks import FOLLOW, insert_block_times, insert_blocks, write_checkpoint
 from sql.chain.filled_spans import FillRun, insert_old_transfers
 from sql.chain.pool_tables import list_coverage
 from sql.chain.transfer_tables import insert_transfers

@@ -1,4 +1,4 @@
-"""Commands about tokens and codes: scan, record, replay, static, backtest."""
+"""Commands about tokens and codes: scan, record, replay, review, static, backtest."""
 
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("native", "compat", "summary", "goplus", "evidence")
 """Those of `api.formats.rendering`, shown by help and completion without importing it."""
-
-
-FAILURES = ("danger", "warning", "never")
-"""Those of `assay.commands.runs.run_review`, shown by help and completion without importing it."""
 
 
 @click.command("scan")
@@ -105,8 +101,8 @@ def replay_command(ctx: click.Context, file: IO[bytes], url: str | None, shows_a
     ctx.exit(run_replay(file, url, shows_all=shows_all))
 
 
-PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
-"""Those of `analysis.static.printers`, shown by help and completion without importing it."""
+FAILURES = ("danger", "warning", "never")
+"""Those of `assay.commands.runs.run_review`, shown by help and completion without importing it."""
 
 
 @click.command("review")
@@ -151,6 +147,10 @@ def review_command(
         from assay.commands.runs.run_review import run_review  # noqa: PLC0415 - not for help and completion
 
     ctx.exit(run_review(file, base, chains, fail_on=fail_on, sarif=sarif))
+
+
+PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
+"""Those of `analysis.static.printers`, shown by help and completion without importing it."""
 
 
 @click.command("static")

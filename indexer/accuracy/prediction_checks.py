@@ -9,7 +9,7 @@ import msgspec
 from core.evm.primitives import Address, Hash32
 from core.report.accuracy import TOLERANCE_POINTS, PredictionFlag, is_near
 from indexer.decode.hex_columns import keys_of
-from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
+from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, NO_HASH, LogColumns
 from indexer.decode.swap_events import SWAP_TOPICS
 from indexer.decode.swap_transactions import (
     SwapsByPlace,
@@ -170,7 +170,7 @@ def check_transfers(
     traded = {
         tx_hash for group in logs.with_topics(_SWAP_TOPICS) for tx_hash in keys_of(group.tx_hash)
     }
-    traded.add(bytes(HASH_BYTES))
+    traded.add(NO_HASH)
     found: dict[tuple[bytes, bytes], list[tuple[int, int, bytes, bytes]]] = defaultdict(list)
     for group in logs.groups:
         if group.shape != PLAIN_TRANSFER:

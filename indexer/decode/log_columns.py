@@ -11,6 +11,8 @@ NO_TIME = -1
 """Mark in `time_s`: the node did not send the block's time with the log."""
 
 HASH_BYTES = 32
+NO_HASH = bytes(HASH_BYTES)
+"""Transaction hash of a log where the node sent none."""
 ADDRESS_BYTES = 20
 WORD_BYTES = 32
 

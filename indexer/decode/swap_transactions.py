@@ -8,7 +8,7 @@ import numpy as np
 
 from core.evm.primitives import BlockRef
 from indexer.decode.hex_columns import keys_of
-from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns, LogGroup
+from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, NO_HASH, LogColumns, LogGroup
 from indexer.decode.swap_events import SWAP_FORMS, decode_trades
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 from indexer.decode.words import WordPlace
@@ -110,7 +110,7 @@ def find_swaps(
                     SwapTransaction(place[0], swapped[tx_hash], entries[tx_hash], {}, {}),
                 )
                 transaction.swaps[place[1]] = _event(group, row, one)
-    found.pop(bytes(HASH_BYTES), None)  # the node did not send the hash with the log
+    found.pop(NO_HASH, None)  # the node did not send the hash with the log
     return found
 
 

@@ -16,7 +16,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes
 from core.report.rows import PoolRow
 from indexer.decode.forms import TokenListForm
 from indexer.decode.hex_columns import encode_hex, keys_of
-from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, WORD_BYTES, LogColumns, LogGroup
+from indexer.decode.log_columns import ADDRESS_BYTES, NO_HASH, WORD_BYTES, LogColumns, LogGroup
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 
 _MOST_TOKENS = 8
@@ -41,7 +41,7 @@ def find_minters(logs: LogColumns) -> FindMinter:
         places = zip(own.log_index.tolist(), encode_hex(own.address), strict=True)
         for tx_hash, (log_index, address) in zip(keys_of(own.tx_hash), places, strict=True):
             found.setdefault(tx_hash, []).append((log_index, Address(address)))
-    found.pop(bytes(HASH_BYTES), None)  # the node did not send the hash with the log
+    found.pop(NO_HASH, None)  # the node did not send the hash with the log
 
     def find(tx_hash: bytes, log_index: int) -> Address | None:
         before = [one for one in found.get(tx_hash, ()) if one[0] < log_index]

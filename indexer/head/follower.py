@@ -23,7 +23,6 @@ from core.rpc.headers import Header
 from indexer.accuracy.accuracy_ledger import write_checks
 from indexer.block_spans import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_spans
 from indexer.decode.log_columns import LogColumns
-from indexer.events import FOLLOW
 from indexer.head.follower_status import FollowTotals
 from indexer.head.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.head.second_reads import SecondReader, unwound_blocks
@@ -33,7 +32,14 @@ from indexer.span_reader import SpanReader
 from indexer.watched.block_reads import BlockReads
 from indexer.watched.token_swaps import trade_facts
 from indexer.watched.token_watch import TokenWatch, WatchTotals
-from sql.chain.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
+from sql.chain.blocks import (
+    FOLLOW,
+    list_blocks,
+    prune_blocks,
+    raise_floor,
+    read_checkpoint,
+    read_floor,
+)
 from sql.engine.database import Transaction
 from sql.engine.store import Store
 from sql.unwind import unwind_from

@@ -1,8 +1,7 @@
 """Newest stored block of a chain, whichever process follows it."""
 
 from core.evm.primitives import BlockRef
-from indexer.events import FOLLOW
-from sql.chain.blocks import list_blocks, read_checkpoint
+from sql.chain.blocks import FOLLOW, list_blocks, read_checkpoint
 from sql.engine.store import Store
 
 

@@ -21,12 +21,11 @@ from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from indexer.block_spans import BlockSpan, GatheredSpan, fetch_headers, fetch_headers_at
-from indexer.events import FOLLOW
 from indexer.history.bulk_writer import LEAST_LOGS, BulkWriter
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.span_reader import SpanReader
-from sql.chain.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
+from sql.chain.blocks import BACKFILL, FINAL, FOLLOW, list_blocks, read_checkpoint
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import BlockRow

@@ -15,9 +15,8 @@ from config.settings import IndexerSettings
 from core.errors import InternalError
 from core.process.stop_signals import run_until_stop
 from core.rpc.client import RpcClient
-from indexer.events import FOLLOW
 from indexer.history.transfer_history import Histories
-from sql.chain.blocks import FINAL, find_final, read_checkpoint
+from sql.chain.blocks import FINAL, FOLLOW, find_final, read_checkpoint
 from sql.chain.early_tables import delete_old_early_events
 from sql.chain.finalization import finalize_rows
 from sql.chain.liquidity_events import delete_old_liquidity

@@ -29,11 +29,10 @@ from indexer.block_spans import BlockSpan, join_spans
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
 from indexer.early_events import store_old_transfers
 from indexer.event_rows import transfer_rows
-from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
 from indexer.span_reader import SpanReader
 from sql.chain.balances import read_holders
-from sql.chain.blocks import find_block_from, find_final, has_backfill, read_checkpoint
+from sql.chain.blocks import FOLLOW, find_block_from, find_final, has_backfill, read_checkpoint
 from sql.chain.filled_spans import insert_old_transfers
 from sql.chain.history_tables import DueHistory, read_due_history, write_history
 from sql.chain.transfer_tables import insert_undecoded

@@ -14,6 +14,9 @@ _HIGHEST = 2**63 - 1
 BACKFILL = "backfill:"
 """Prefix of the names of back-fill streams."""
 
+FOLLOW = "follow"
+"""Stream that continues to the head of the chain."""
+
 FINAL = "final"
 """Stream of finalization: rows up to its checkpoint are permanently in the balances, or will be."""
 

@@ -22,6 +22,7 @@ from core.report.launch_facts import (
 )
 from sql.engine.database import Reader, Transaction
 from sql.engine.exact_numbers import from_blob, to_blob
+from sql.engine.small_steps import delete_in_steps
 from sql.engine.store import Readable, Store
 
 EARLY_SUBJECT: Final = "early events"
@@ -38,8 +39,6 @@ _MOST_TRADES: Final = MOST_EARLY * (1 + 2 * MOST_OF_ACCOUNT)
 
 _MOST_POOLS: Final = 20
 """Pools of one token whose contracts are no holders."""
-
-_DELETED_AT_ONCE: Final = 1_000
 
 
 class EarlyState(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,8 +144,10 @@ def read_pool_contracts(
     }
 
 
-def read_early_trades(store: Readable, *, token_id: int) -> list[EarlyTradeRow]:
-    """Return the stored trades of a token, in chain order. Raises StoreError."""
+def read_early_trades(
+    store: Readable, *, token_id: int, at_most: int = _MOST_TRADES
+) -> list[EarlyTradeRow]:
+    """Return the first stored trades of a token, in chain order. Raises StoreError."""
     return [
         EarlyTradeRow(
             block_number=block_number,
@@ -159,7 +160,7 @@ def read_early_trades(store: Readable, *, token_id: int) -> list[EarlyTradeRow]:
             amount=amount,
         )
         for block_number, log_index, time_s, _, is_sale, trader, tx_hash, amount in (
-            store.fetch_tuples("early/list_trades", token_id=token_id, at_most=_MOST_TRADES)
+            store.fetch_tuples("early/list_trades", token_id=token_id, at_most=at_most)
         )
     ]
 
@@ -186,9 +187,4 @@ def read_early_transfers(store: Readable, *, token_id: int) -> list[EarlyTransfe
 def delete_old_early_events(store: Store, *, chain_id: int, below: int) -> None:
     """Delete the events in blocks below a number, in small steps. Raises StoreError."""
     for query in ("early/delete_old", "early/delete_old_transfers"):
-        deleted = _DELETED_AT_ONCE
-        while deleted == _DELETED_AT_ONCE:
-            with store.transaction(chain_id=chain_id) as tx:
-                deleted = tx.execute(
-                    query, chain_id=chain_id, below=below, at_most=_DELETED_AT_ONCE
-                )
+        delete_in_steps(store, query, chain_id=chain_id, below=below)

@@ -12,8 +12,14 @@ import msgspec
 
 from config.facts.chain import Chain
 from core.evm.primitives import Address, BlockRef, HexBytes
-from sql.chain.pool_tables import PoolFacts, find_newest_coverage, find_pools
+from sql.chain.pool_tables import (
+    PoolFacts,
+    find_coverage_start,
+    find_newest_coverage,
+    find_pools,
+)
 from sql.engine.database import Reader, Transaction
+from sql.engine.small_steps import delete_in_steps
 from sql.engine.store import Store
 from sql.engine.table_rows import LiquidityLogRow
 from sql.tokens.observations import has_block
@@ -32,8 +38,6 @@ _MOST_EVENTS: Final = 20_000
 _MOST_BYTES: Final = 8_000_000
 """Limit of topics and data of one pool's events. A node's response is twice as long, and most nodes
 return no longer ones; beyond it the node is queried."""
-
-_DELETED_AT_ONCE: Final = 1_000
 
 
 class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +75,7 @@ def insert_liquidity(
     """
     if not logs:
         return 0
-    covered = find_newest_coverage(tx, chain_id=chain.id, subject=chain.liquidity_subject)
-    is_continued = covered is not None and covered.to_block >= first - 1
-    since = covered.from_block if covered is not None and is_continued else first
+    since = find_coverage_start(tx, chain_id=chain.id, subject=chain.liquidity_subject, first=first)
     pools = find_pools(tx, chain_id=chain.id, pool_keys={log.pool_key for log in logs})
     rows = [
         (chain.id, log.block_number, log.log_index, pool.pool_no, log.topics, log.data)
@@ -111,12 +113,7 @@ def delete_old_liquidity(store: Store, *, chain: Chain, final: int) -> None:
     """Delete the events that are no longer read, in small steps. `final`: the newest final block.
     Raises StoreError."""
     below = final - chain.blocks_in(_DELETED_S)
-    deleted = _DELETED_AT_ONCE
-    while deleted == _DELETED_AT_ONCE:
-        with store.transaction(chain_id=chain.id) as tx:
-            deleted = tx.execute(
-                "liquidity/delete_old", chain_id=chain.id, below=below, at_most=_DELETED_AT_ONCE
-            )
+    delete_in_steps(store, "liquidity/delete_old", chain_id=chain.id, below=below)
 
 
 def _is_of(log: LiquidityLogRow, pool: PoolFacts, chain: Chain) -> bool:

@@ -154,6 +154,14 @@ def list_other_pools(
     )
 
 
+def find_first_pool_block(reader: Reader, *, chain_id: int, token: Address) -> int | None:
+    """Return the block of a token's oldest pool, or None without one."""
+    ((block_number,),) = reader.fetch_tuples(
+        "pools/find_first_block", chain_id=chain_id, token=blob(token)
+    )
+    return None if block_number is None else int(block_number)
+
+
 def list_coverage(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     """Return the gapless block ranges of a chain; those of one subject neither touch nor
     overlap."""
@@ -165,6 +173,13 @@ def find_newest_coverage(store: Readable, *, chain_id: int, subject: str) -> Cov
     return store.fetch_one(
         "coverage/find_newest_range", CoverageRow, chain_id=chain_id, subject=subject
     )
+
+
+def find_coverage_start(store: Readable, *, chain_id: int, subject: str, first: int) -> int:
+    """Return the first block of the gapless range that a span from block `first` on continues or
+    begins."""
+    newest = find_newest_coverage(store, chain_id=chain_id, subject=subject)
+    return newest.from_block if newest is not None and newest.to_block >= first - 1 else first
 
 
 def _hex_list(texts: Iterable[HexBytes] | Iterable[Address]) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from core.report.track_record import DAY_S
 from sql.engine.database import Reader, Transaction
+from sql.engine.small_steps import delete_in_steps
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import RealTradeRow
 
@@ -26,7 +27,6 @@ MOST_OF_LAST_DAY: Final = 2_000
 """Newest trades of the last day that are counted, final ones and others each."""
 
 _TRADER_BYTES: Final = 8
-_DELETED_AT_ONCE: Final = 1_000
 
 
 class TradeSums(msgspec.Struct, kw_only=True):
@@ -134,15 +134,7 @@ def count_last_day(store: Readable, *, token_id: int, up_to: int, time_s: int) -
 def delete_old_real_trades(store: Store, *, chain_id: int) -> None:
     """Delete final trades that are two days older than the newest block, in small steps: they are
     in the sums. Raises StoreError."""
-    deleted = _DELETED_AT_ONCE
-    while deleted == _DELETED_AT_ONCE:
-        with store.transaction(chain_id=chain_id) as tx:
-            deleted = tx.execute(
-                "trade_records/delete_old",
-                chain_id=chain_id,
-                kept_s=2 * DAY_S,
-                at_most=_DELETED_AT_ONCE,
-            )
+    delete_in_steps(store, "trade_records/delete_old", chain_id=chain_id, kept_s=2 * DAY_S)
 
 
 class _Sums:

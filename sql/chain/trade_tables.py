@@ -10,10 +10,10 @@ from core.report.rows import Trade
 from sql.chain.pool_tables import PoolFacts, find_pools
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
+from sql.engine.small_steps import delete_in_steps
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import SwapRow
 
-_DELETED_AT_ONCE = 1_000
 _NO_TRADERS: Mapping[tuple[int, int], bytes] = {}
 
 
@@ -102,15 +102,7 @@ def list_newest_trades(
 def delete_old_trades(store: Store, *, chain_id: int, kept_s: float) -> None:
     """Delete final trades older than the newest stored block by more than `kept_s` seconds, in
     small steps. Raises StoreError."""
-    deleted = _DELETED_AT_ONCE
-    while deleted == _DELETED_AT_ONCE:
-        with store.transaction(chain_id=chain_id) as tx:
-            deleted = tx.execute(
-                "trades/delete_old",
-                chain_id=chain_id,
-                kept_s=int(kept_s),
-                at_most=_DELETED_AT_ONCE,
-            )
+    delete_in_steps(store, "trades/delete_old", chain_id=chain_id, kept_s=int(kept_s))
 
 
 def _is_of(swap: SwapRow, pool: PoolFacts, anchors: Collection[Address]) -> bool:

@@ -18,6 +18,7 @@ from core.report.disagreements import (
 )
 from core.report.report import Report
 from sql.engine.database import Transaction
+from sql.engine.small_steps import delete_in_steps
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import TokenRow
 from sql.reports.accuracy_counts import ADDED_UP, DAY_S
@@ -26,8 +27,6 @@ from sql.tokens.task_queue import NEW_WORTH, add_task
 
 MOST_KEPT: Final = 5
 """Disagreements with one report that are stored with their evidence; more add no information."""
-
-_DELETED_AT_ONCE: Final = 1_000
 
 
 class StoredDisagreement(Disagreement, frozen=True, kw_only=True):
@@ -140,15 +139,7 @@ def list_newest_disagreements(
 def delete_old_disagreements(store: Store, *, chain_id: int, before_s: float) -> None:
     """Delete disagreements of blocks before a time in Unix seconds, in small steps. Raises
     StoreError."""
-    deleted = _DELETED_AT_ONCE
-    while deleted == _DELETED_AT_ONCE:
-        with store.transaction(chain_id=chain_id) as tx:
-            deleted = tx.execute(
-                "accuracy/delete_old",
-                chain_id=chain_id,
-                before_s=int(before_s),
-                at_most=_DELETED_AT_ONCE,
-            )
+    delete_in_steps(store, "accuracy/delete_old", chain_id=chain_id, before_s=int(before_s))
 
 
 def _make_due(tx: Transaction, one: Disagreement, *, now_s: int) -> None:

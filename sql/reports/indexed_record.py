@@ -10,8 +10,8 @@ import msgspec
 from core.evm.primitives import Address, BlockRef
 from core.report.track_record import DAY_S, IndexedRecord, TradeCounts
 from sql.chain.launch_tables import list_launches
+from sql.chain.pool_tables import find_first_pool_block
 from sql.chain.trade_records import count_last_day, count_spread, read_sums
-from sql.engine.columns import blob
 from sql.engine.database import Reader
 from sql.tokens.creator_tables import read_creator
 from sql.tokens.tokens import read_token
@@ -21,10 +21,6 @@ _MOST_READ: Final = 1_000
 
 _NO_BLOCK: Final = 2**62
 """Above all blocks."""
-
-
-class _FirstBlock(msgspec.Struct, frozen=True, kw_only=True):
-    block_number: int | None
 
 
 class _BadSales(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,16 +121,14 @@ def _read_bad_sales(reader: Reader, token_id: int, block: BlockRef | None) -> _B
 def _find_first_block(reader: Reader, chain_id: int, token: Address) -> int | None:
     """Return the first block that shows the token: its creation, a launch or a pool."""
     made = read_creator(reader, chain_id=chain_id, token=token)
-    pool = reader.fetch_one(
-        "pools/find_first_block", _FirstBlock, chain_id=chain_id, token=blob(token)
-    )
+    first_pool = find_first_pool_block(reader, chain_id=chain_id, token=token)
     blocks = [
         launch.block_number for launch in list_launches(reader, chain_id=chain_id, token=token)
     ]
     if made is not None:
         blocks.append(made.block_number)
-    if pool is not None and pool.block_number is not None:
-        blocks.append(pool.block_number)
+    if first_pool is not None:
+        blocks.append(first_pool)
     return min(blocks, default=None)
 
 

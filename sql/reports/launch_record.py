@@ -18,7 +18,7 @@ from core.report.launch_facts import (
     LaunchRecord,
 )
 from sql.chain.balances import read_balances
-from sql.chain.blocks import read_checkpoint
+from sql.chain.blocks import FOLLOW, read_checkpoint
 from sql.chain.early_tables import (
     EARLY_S,
     EARLY_SUBJECT,
@@ -29,7 +29,7 @@ from sql.chain.early_tables import (
 )
 from sql.chain.history_tables import read_history
 from sql.chain.launch_tables import list_launches
-from sql.chain.pool_tables import find_newest_coverage
+from sql.chain.pool_tables import find_first_pool_block, find_newest_coverage
 from sql.engine.columns import blob
 from sql.engine.database import Reader
 from sql.engine.store import Store
@@ -42,7 +42,6 @@ from sql.tokens.tokens import read_token
 MOST_FUNDERS: Final = 20
 """First buyers whose funders are read."""
 
-_NEWEST: Final = "follow"
 _SURE_SHARE: Final = 0.5
 
 
@@ -81,10 +80,6 @@ def _not_tracked(token: Address) -> LaunchRecord:
     )
 
 
-class _FirstPool(msgspec.Struct, frozen=True, kw_only=True):
-    block_number: int | None
-
-
 class _Reading:
     """Reads of one tracked token."""
 
@@ -97,7 +92,7 @@ class _Reading:
     def record(self, *, kept_s: float, creator: Address | None) -> LaunchRecord:
         """Return the facts."""
         reader, token = self._reader, self._token
-        newest = read_checkpoint(reader, chain_id=self._chain.id, stream=_NEWEST)
+        newest = read_checkpoint(reader, chain_id=self._chain.id, stream=FOLLOW)
         up_to = 0 if newest is None else newest.number
         trades = read_early_trades(reader, token_id=token.token_id)
         transfers = read_early_transfers(reader, token_id=token.token_id)
@@ -137,14 +132,11 @@ class _Reading:
         chain = self._chain
         covered = find_newest_coverage(self._reader, chain_id=chain.id, subject=EARLY_SUBJECT)
         curves = {pad.slug for pad in chain.launchpads if pad.kind == "curve"}
-        (first,) = self._reader.fetch(
-            "pools/find_first_block",
-            _FirstPool,
-            chain_id=chain.id,
-            token=blob(self._token.address),
+        first_pool = find_first_pool_block(
+            self._reader, chain_id=chain.id, token=self._token.address
         )
         seen = self._token.first_seen_block
-        begin = seen if first.block_number is None else min(seen, first.block_number)
+        begin = seen if first_pool is None else min(seen, first_pool)
         if covered is None or begin < covered.from_block:
             return "before_index"
         if begin < up_to - chain.blocks_in(kept_s):
@@ -179,7 +171,7 @@ class _Reading:
 
     def _funders(self, early: Sequence[EarlyTradeRow]) -> dict[bytes, BuyerFunder]:
         found: dict[bytes, BuyerFunder] = {}
-        for account in early_buyers(early):
+        for account in _early_buyers(early):
             row = read_funder(
                 self._reader, chain_id=self._chain.id, account=Address("0x" + account.hex())
             )
@@ -204,8 +196,9 @@ class UnknownFunder(msgspec.Struct, frozen=True, kw_only=True):
 def find_unknown_funder(store: Store, token: TokenRow) -> UnknownFunder | None:
     """Return the first early buyer whose funder is not looked up. None: there is none."""
     with store.snapshot() as reader:
-        early = _early_of(read_early_trades(reader, token_id=token.token_id))
-        for account in early_buyers(early):
+        trades = read_early_trades(reader, token_id=token.token_id, at_most=MOST_EARLY)
+        early = _early_of(trades)
+        for account in _early_buyers(early):
             address = Address("0x" + account.hex())
             if read_funder(reader, chain_id=token.chain_id, account=address) is None:
                 bought = (row.block_number for row in early if row.trader == account)
@@ -225,15 +218,15 @@ def count_unlooked(record: LaunchRecord) -> int:
     """Return the number of early buyers whose funder is not looked up yet."""
     if record.unknown is not None:
         return 0
-    return len(set(early_buyers(_early_of(record.trades))) - record.funders.keys())
+    return len(set(_early_buyers(_early_of(record.trades))) - record.funders.keys())
 
 
-def early_buyers(trades: Collection[EarlyTradeRow]) -> list[bytes]:
+def _early_buyers(trades: Collection[EarlyTradeRow]) -> list[bytes]:
     """Return the first buyers whose funders are looked up, in order."""
     buyers = dict.fromkeys(
         row.trader for row in trades if not row.is_sale and row.trader is not None
     )
-    return [one for one in buyers if one is not None][:MOST_FUNDERS]
+    return list(buyers)[:MOST_FUNDERS]
 
 
 def _early_of(trades: Sequence[EarlyTradeRow]) -> list[EarlyTradeRow]:

@@ -19,9 +19,8 @@ from core.report.report_changes import (
 from core.report.verdict import ReportVerdict
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
+from sql.engine.small_steps import delete_in_steps
 from sql.engine.store import Store
-
-_DELETED_AT_ONCE = 1_000
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,15 +115,7 @@ def forget_state(tx: Transaction, token_id: int) -> None:
 
 def delete_old_history(store: Store, *, chain_id: int, before_s: float) -> None:
     """Delete reports made before a time in Unix seconds, in small steps. Raises StoreError."""
-    deleted = _DELETED_AT_ONCE
-    while deleted == _DELETED_AT_ONCE:
-        with store.transaction(chain_id=chain_id) as tx:
-            deleted = tx.execute(
-                "report_history/delete_old",
-                chain_id=chain_id,
-                before_s=int(before_s),
-                at_most=_DELETED_AT_ONCE,
-            )
+    delete_in_steps(store, "report_history/delete_old", chain_id=chain_id, before_s=int(before_s))
 
 
 def _merged(tx: Transaction, entry: HistoryEntry, changes: list[Change]) -> HistoryEntry:

@@ -1,4 +1,4 @@
-"""Funders of creators: the sources of their first coins, each looked up once."""
+"""Funders of creators and early buyers: the sources of their first coins, each looked up once."""
 
 from typing import Final
 
@@ -40,7 +40,7 @@ def read_funder(store: Readable, *, chain_id: int, account: Address) -> FunderRo
 
 
 def count_funded(store: Readable, *, chain_id: int, funder: Address) -> int:
-    """Count the creators that this account funded, up to one above MOST_ACCOUNTS."""
+    """Count the looked-up accounts that this account funded, up to one above MOST_ACCOUNTS."""
     found = store.fetch_one(
         "funders/count_funded",
         _Count,

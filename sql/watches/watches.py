@@ -6,13 +6,11 @@ import msgspec
 
 from core.evm.primitives import Address
 from core.process.secret import Secret
-from sql.chain.blocks import read_checkpoint
+from sql.chain.blocks import FOLLOW, read_checkpoint
 from sql.engine.database import Transaction
 from sql.engine.store import Readable
 from sql.tokens.observations import make_due
 from sql.tokens.tokens import read_token, track_tokens
-
-_FOLLOW = "follow"
 
 
 class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +171,7 @@ def add_tokens(
     Each is tracked from now on as requested, and due for an analysis immediately: its report is the
     baseline of later ones.
     """
-    followed = read_checkpoint(tx, chain_id=chain_id, stream=_FOLLOW)
+    followed = read_checkpoint(tx, chain_id=chain_id, stream=FOLLOW)
     number = 0 if followed is None else followed.number
     seen = dict.fromkeys(addresses, number)
     for token in track_tokens(tx, chain_id=chain_id, seen=seen, because="request"):

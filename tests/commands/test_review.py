@@ -160,6 +160,17 @@ def test_a_long_list_is_no_review_of_a_part(tmp_path: Path) -> None:
         assert [token.line for token in read_list(file)] == [*range(1, 901)]
 
 
+def test_an_address_on_several_chains_has_a_line_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "list.json"
+    tokens = [{"chainId": chain_id, "address": NOBODY} for chain_id in (1, 10, 8453)]
+    path.write_text(
+        '{"tokens": [\n' + ",\n".join(msgspec.json.encode(one).decode() for one in tokens) + "]}"
+    )
+    with path.open("rb") as file:
+        found = [(token.chain, token.line) for token in read_list(file)]
+    assert found == [("1", 2), ("10", 3), ("8453", 4)]
+
+
 def test_names_of_tokens_are_no_markup() -> None:
     listed = ListedToken(chain="1", address="0x`|<b>@all", line=1)
     nasty = "`|</b>\n## @everyone [x](y) \x1b[2J"

@@ -24,6 +24,7 @@ from sql.chain.liquidity_events import (
     read_pool_events,
 )
 from sql.chain.pool_tables import insert_pools
+from sql.engine import small_steps
 from sql.engine.database import Transaction
 from sql.engine.store import Store
 from sql.engine.table_rows import LiquidityLogRow
@@ -263,7 +264,7 @@ def test_a_reorg_that_takes_the_pool_takes_its_events(store: Store) -> None:
 def test_what_is_read_still_is_not_deleted(
     store: Store, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(liquidity_events, "_DELETED_AT_ONCE", at_once)
+    monkeypatch.setattr(small_steps, "DELETED_AT_ONCE", at_once)
     last = 45
     take_in(store, range(5, last + 1), pools_at=[5], logs=[log(number) for number in range(5, 16)])
     delete_old_liquidity(store, chain=CHAIN, final=last)

@@ -16,8 +16,8 @@ from core.report.report import Report
 from core.report.rows import RefusalRow
 from core.report.verdict import ReportVerdict, VerdictCheck
 from sql.chain.blocks import insert_blocks
+from sql.engine import small_steps
 from sql.engine.store import MEMORY, Store
-from sql.reports import report_history
 from sql.reports.report_history import delete_old_history
 from sql.tokens.tokens import track_tokens
 from sql.unwind import unwind_from
@@ -225,7 +225,7 @@ def test_after_a_refusal_the_next_report_is_compared_with_none(store: Store) -> 
 
 
 def test_old_reports_are_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_history, "_DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(small_steps, "DELETED_AT_ONCE", 2)
     for number in range(1, 8):
         write(store, Said(sell_tax=float(number)), number)
     delete_old_history(store, chain_id=1, before_s=6)

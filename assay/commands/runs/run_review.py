@@ -25,7 +25,7 @@ from assay.commands.runs.nodes import choose_chain
 from assay.commands.runs.progress import progress_bars
 from assay.commands.runs.run_scan import open_context, scan_token
 from config.facts.chain import Chain
-from config.facts.chain_names import find_by_name
+from config.facts.chain_names import index_by_name
 from config.facts.load_chains import load_chains
 from config.load_settings import load_settings
 from config.settings import Settings
@@ -108,8 +108,8 @@ def run_review(
     listed = [token for token in read_list(file) if token.key not in known]
     if chain_names:
         wanted = {choose_chain(chains, name).id for name in chain_names}
-        by_token = ((token, find_by_name(chains, token.chain)) for token in listed)
-        listed = [token for token, chain in by_token if chain is not None and chain.id in wanted]
+        names = {name for name, chain in index_by_name(chains).items() if chain.id in wanted}
+        listed = [token for token in listed if token.chain.lower() in names]
     reviewed = asyncio.run(_review(settings, chains, listed))
     reviewed.sort(key=lambda one: (_RANKS.index(one.verdict), one.listed.line))
     click.echo(to_markdown(reviewed), nl=False)
@@ -126,7 +126,7 @@ def read_list(file: IO[bytes]) -> list[ListedToken]:
     try:
         text = data.decode()
         is_json = text.lstrip()[:1] in ("{", "[")
-        found = [*(_of_json(text) if is_json else _of_lines(text))]
+        found = [*(_of_json(text) if is_json else _of_lines(file, text))]
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors, too
         raise _unreadable(file, str(error)) from None
     unique: dict[tuple[str, str], ListedToken] = {}
@@ -143,42 +143,44 @@ def _unreadable(file: IO[bytes], reason: str) -> click.BadParameter:
 
 
 def _of_json(text: str) -> Iterator[ListedToken]:
-    at = 0
+    line, read_to = 1, 0
     for token in msgspec.json.decode(text, type=_UniswapList).tokens:
         # Tokens are searched in order, as a list may name an address on several chains.
-        found = text.find(f'"{token.address}"', at)
-        at = found if found >= 0 else at
-        yield ListedToken(
-            chain=str(token.chain_id), address=token.address, line=text.count("\n", 0, at) + 1
-        )
+        quoted = f'"{token.address}"'
+        found = text.find(quoted, read_to)
+        if found >= 0:
+            line += text.count("\n", read_to, found)
+            read_to = found + len(quoted)
+        yield ListedToken(chain=str(token.chain_id), address=token.address, line=line)
 
 
-def _of_lines(text: str) -> Iterator[ListedToken]:
+def _of_lines(file: IO[bytes], text: str) -> Iterator[ListedToken]:
     for number, line in enumerate(text.splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        if len(words) != 2:  # noqa: PLR2004 - a chain and an address
-            raise ValueError(f"line {number} is not a chain and an address")  # noqa: TRY003 - shown as it is
-        yield ListedToken(chain=words[0], address=words[1], line=number)
+        match line.partition("#")[0].split():
+            case []:
+                continue
+            case [chain, address]:
+                yield ListedToken(chain=chain, address=address, line=number)
+            case _:
+                raise _unreadable(file, f"line {number} is not a chain and an address")
 
 
 async def _review(
     settings: Settings, chains: Sequence[Chain], listed: Sequence[ListedToken]
 ) -> list[ReviewedToken]:
-    by_chain: dict[str, list[ListedToken]] = {}
-    for token in listed:
-        chain = find_by_name(chains, token.chain)
-        by_chain.setdefault(chain.slug if chain else "", []).append(token)
+    by_name = index_by_name(chains)
     found = [
         ReviewedToken(
             listed=token, chain=token.chain, sentence=f"chain {token.chain} is not supported"
         )
-        for token in by_chain.pop("", ())
+        for token in listed
+        if token.chain.lower() not in by_name
     ]
     with progress_bars() as show:
-        for slug, tokens in by_chain.items():
-            chain = next(one for one in chains if one.slug == slug)
+        for chain in chains:
+            tokens = [token for token in listed if by_name.get(token.chain.lower()) is chain]
+            if not tokens:
+                continue
             async for one in _review_chain(settings, chain, tokens):
                 found.append(one)
                 show(chain.display_name, len(found), len(listed))

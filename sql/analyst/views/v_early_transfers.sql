@@ -32,8 +32,8 @@ comment on column v_early_transfers.symbol is
     'Symbol that the token''s report gives. NULL: there is no report.';
 comment on column v_early_transfers.block_number is 'Block of the event.';
 comment on column v_early_transfers.log_index is 'Place of the event''s log in its block.';
-comment on column v_early_transfers.sender is 'Who sent; the zero address where tokens were made.';
-comment on column v_early_transfers.recipient is 'Who received.';
+comment on column v_early_transfers.sender is 'Sender; the zero address where tokens were made.';
+comment on column v_early_transfers.recipient is 'Recipient.';
 comment on column v_early_transfers.tx_hash is 'Hash of the transaction.';
 comment on column v_early_transfers.amount_raw is
     'Amount in smallest units, as a floating-point number.';

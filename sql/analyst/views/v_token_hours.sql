@@ -61,7 +61,7 @@ comment on column v_token_hours.chain is 'Chain id.';
 comment on column v_token_hours.token is 'Address of the token, 0x text in lower case.';
 comment on column v_token_hours.symbol is
     'Symbol that the token''s report gives. NULL: there is no report.';
-comment on column v_token_hours.hour is 'Begin of the hour, UTC.';
+comment on column v_token_hours.hour is 'Start of the hour, UTC.';
 comment on column v_token_hours.trades is 'Trades.';
 comment on column v_token_hours.sells is 'Sales among them.';
 comment on column v_token_hours.volume_usd is

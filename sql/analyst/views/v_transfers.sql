@@ -104,9 +104,9 @@ comment on column v_transfers.block_time is
 comment on column v_transfers.token is 'Address of the token, 0x text in lower case.';
 comment on column v_transfers.symbol is
     'Symbol that the token''s report gives. NULL: there is no report.';
-comment on column v_transfers.sender is 'Who sent; the zero address where tokens were made.';
+comment on column v_transfers.sender is 'Sender; the zero address where tokens were made.';
 comment on column v_transfers.recipient is
-    'Who received; the zero address where tokens were destroyed.';
+    'Recipient; the zero address where tokens were destroyed.';
 comment on column v_transfers.amount is
     'Amount in whole tokens, as a floating-point number. NULL: the decimals are not known.';
 comment on column v_transfers.amount_raw is 'Amount in smallest units, as a floating-point number.';

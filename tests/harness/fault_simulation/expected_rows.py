@@ -11,7 +11,7 @@ import msgspec
 
 from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS
-from indexer.events import FOLLOW
+from sql.chain.blocks import FOLLOW
 from sql.chain.early_tables import EARLY_SUBJECT
 from tests.harness.fault_simulation.model_chain import ModelBlock, ModelChain
 from tests.harness.fault_simulation.stored_rows import Cells, StoredRows, read_store, sums_of

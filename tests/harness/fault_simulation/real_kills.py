@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from indexer.events import FOLLOW
+from sql.chain.blocks import FOLLOW
 from sql.engine.store_files import StoreFiles
 from tests.harness.fault_simulation.expected_rows import branch_differences
 from tests.harness.fault_simulation.faulty_wire import NodeView

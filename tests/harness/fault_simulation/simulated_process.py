@@ -13,12 +13,11 @@ from core.errors import StoreError
 from core.rpc.backoff import SystemClock
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
-from indexer.events import FOLLOW
 from indexer.head.follow import follow
 from indexer.head.follower_status import FollowStatus
 from indexer.history.maintenance import keep_up
 from indexer.history.transfer_history import Histories
-from sql.chain.blocks import read_checkpoint
+from sql.chain.blocks import FOLLOW, read_checkpoint
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact

@@ -12,7 +12,7 @@ import msgspec
 import psycopg
 
 from assay.service.follow_role import follow_lease
-from indexer.events import FOLLOW
+from sql.chain.blocks import FOLLOW
 from tests.harness.fault_simulation.expected_rows import differences_from
 from tests.harness.fault_simulation.real_kills import FollowedChain, followed_chain, go_on
 from tests.harness.fault_simulation.stored_rows import read_database

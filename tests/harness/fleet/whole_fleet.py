@@ -25,8 +25,8 @@ from config.plans import load_plans
 from config.store_address import PostgresAddress
 from core.evm.primitives import Address
 from core.process.secret import Secret
-from indexer.events import FOLLOW
 from sql.accounts.ledger import Ledger
+from sql.chain.blocks import FOLLOW
 from sql.engine.store import Store
 from sql.lake.postgres.lake_in_postgres import COMPACTION
 from tests.harness.fault_simulation.stored_rows import StoredRows, read_fleet_store

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from config.facts.chain import Chain
-from indexer.events import FOLLOW
+from sql.chain.blocks import FOLLOW
 from sql.chain.early_tables import EARLY_SUBJECT
 from sql.engine.store import Store
 from tests.harness.node.chain import (

@@ -13,9 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
-from indexer.events import FOLLOW
 from indexer.head.follower import Follower
-from sql.chain.blocks import find_final
+from sql.chain.blocks import FOLLOW, find_final
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import assert_window, expect, read

@@ -8,12 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indexer.events import FOLLOW
 from indexer.head.follower import Follower
 from indexer.history import backfill as backfill_module
 from indexer.history.backfill import backfill
 from sql.chain.balances import read_holders
-from sql.chain.blocks import read_checkpoint
+from sql.chain.blocks import FOLLOW, read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
