@@ -186,8 +186,12 @@ class _Crew:
             return self._answer_alone(line)
 
     def leave(self) -> None:
-        """Shut the pool down without waiting; pending lines are cancelled."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Shut the pool down after the lines under analysis; pending ones are cancelled.
+
+        The interpreter waits for these at its exit, too, but may then use a pipe that the pool's
+        thread is closing (OSError in `concurrent.futures.process._python_exit`).
+        """
+        self._pool.shutdown(cancel_futures=True)
 
     def _answer_alone(self, line: bytes) -> bytes:
         """Analyse the oldest line in a separate process. A broken pool does not report which line
@@ -198,7 +202,7 @@ class _Crew:
         except BrokenProcessPool:
             answer = _refuse(line, "the process that examined it died")
         finally:
-            alone.shutdown(wait=False, cancel_futures=True)
+            alone.shutdown()
         self._begin_anew()
         return answer
 
