@@ -145,7 +145,11 @@ findings = st.builds(
 
 
 scans = st.builds(
-    ScanFindings, **{key: st.from_type(kind) for key, kind in get_type_hints(ScanFindings).items()}
+    ScanFindings,
+    **{
+        key: st.none() | numbers if kind == float | None else st.from_type(kind)
+        for key, kind in get_type_hints(ScanFindings).items()
+    },
 )
 
 
