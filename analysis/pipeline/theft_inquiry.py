@@ -11,7 +11,7 @@ from analysis.scenarios.theft.attack_setup import AttackSetup
 from analysis.scenarios.theft.privileged_candidates import suspects
 from analysis.scenarios.theft.theft_checks import TheftInquiry
 from analysis.scenarios.theft.victim_purchase import find_buyer
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address

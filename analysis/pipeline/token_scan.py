@@ -58,7 +58,7 @@ from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import Refused, SimulationResult
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.token.cap_evaluation import (
     CapInput,
     cap_limits,
@@ -543,7 +543,11 @@ class TokenScan:
         if self.probes.takes_from_others:
             found = msgspec.structs.replace(found, funds_can_be_drained=True)
         pools = {pool.candidate.holder for pool in self.state.pools}
-        is_used = not pools.isdisjoint(self.code.hints.constants_used)
+        used = self.code.hints.accounts_used
+        accounts = {each.address for each in used} | {
+            self.stored.get(each.place) for each in used if each.place is not None
+        }
+        is_used = not pools.isdisjoint(accounts)
         return msgspec.structs.replace(found, is_unproved=either(found.is_unproved, past, is_used))
 
     def _theft_inquiry(self) -> TheftInquiry:

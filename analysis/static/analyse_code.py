@@ -13,9 +13,8 @@ from typing import Final
 import evmole
 import msgspec
 
-from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.custody_proof import CustodyProver
-from analysis.static.custody.custody_report import find_custody
+from analysis.static.custody.custody_report import StoredAddress, find_custody
 from analysis.static.custody.simulation_hints import (
     UNKNOWN_LEADS,
     SimulationHints,

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from core.evm.primitives import Address, Hash32, Selector
 from core.report.report import EvidenceRow
 

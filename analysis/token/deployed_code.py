@@ -10,7 +10,7 @@ import msgspec
 
 from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import CodeAnalysis
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.custody.open_functions import OpenFunctions
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints
 from analysis.static.dataflow.delegate_targets import Delegation
@@ -284,6 +284,7 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
         movers=tuple(dict.fromkeys((*one.movers, *other.movers))),
         open_writes=(*one.open_writes, *other.open_writes),
         grants=tuple(dict.fromkeys((*one.grants, *other.grants))),
+        accounts_used=tuple(dict.fromkeys((*one.accounts_used, *other.accounts_used))),
         openings=tuple(dict.fromkeys((*one.openings, *other.openings))),
         open_functions=OpenFunctions(
             functions=tuple(

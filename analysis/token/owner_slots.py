@@ -12,7 +12,7 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.read_batch import ReadBatch
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.token import ownership
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from analysis.token.ownership import OwnerSlot

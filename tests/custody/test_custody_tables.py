@@ -15,7 +15,7 @@ from analysis.scenarios.theft.theft_checks import TheftInquiry, write_simulation
 from analysis.scenarios.trade import transfer
 from analysis.scenarios.trade.transfer import TransferResult, Wallet
 from analysis.simulation.disguise import Disguise
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument, SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount

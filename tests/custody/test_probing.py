@@ -202,7 +202,13 @@ async def test_a_pool_that_anybody_empties_is_drained(
 
 @pytest.mark.parametrize(
     ("contract", "is_unproved"),
-    [("SecretPoolTaker", True), ("SecretPoolSpender", True), ("SecretSweeper", False)],
+    [
+        ("SecretPoolTaker", True),
+        ("SecretMarketTaker", True),
+        ("SecretPoolSpender", True),
+        ("SelfTransferBurner", True),
+        ("SecretSweeper", False),
+    ],
 )
 async def test_a_pool_gives_no_consent(
     chain: Chain, context: ChainContext, contract: str, *, is_unproved: bool

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.read_batch import ReadBatch
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.token_model.clock.clock_limits import ClockLimit
 from analysis.token import deadline_state, owner_slots, ownership
 from analysis.token.contract_clock import ClockRead, ClockReading, ContractClock, clock_at

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from analysis.scenarios.theft.unproved_stores import UndecidedStore, open_custody
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from core.evm.primitives import Address
 from core.report.report import EvidenceRow

@@ -5,7 +5,7 @@ Sends no request.
 
 from collections.abc import Iterable, Sequence, Set
 
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import ADDRESS_MASK, Address, address_of

@@ -31,7 +31,7 @@ from analysis.scenarios.theft.victim_purchase import VictimPurchase
 from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
-from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_report import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 import msgspec
 
 from analysis.scenarios.theft.theft_attempts import TheftOutcome
-from analysis.static.custody.address_writers import StoredAddress, is_dead
-from analysis.static.custody.custody_report import PrivilegedParty
+from analysis.static.custody.address_writers import is_dead
+from analysis.static.custody.custody_report import PrivilegedParty, StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address
@@ -107,9 +107,8 @@ def _may_act(
 ) -> bool:
     """True if the party may be an account that can act. Members of a stored list are not known, and
     a burn address may have a successor."""
-    if party.slot is not None:
-        place = StoredAddress(slot=party.slot, shift=party.shift)
-        return not is_dead(place, parties, hints.writers)
+    if party.place is not None:
+        return not is_dead(party.place, parties, hints.writers)
     return party.address not in BURN_ADDRESSES
 
 
@@ -119,7 +118,6 @@ def _is_trusted(
     hints: SimulationHints,
     trusted: Set[Address],
 ) -> bool:
-    if party.slot is None:
+    if party.place is None:
         return party.address is not None and party.address in trusted | BURN_ADDRESSES
-    place = StoredAddress(slot=party.slot, shift=party.shift)
-    return parties.get(place) in trusted or is_dead(place, parties, hints.writers)
+    return parties.get(party.place) in trusted or is_dead(party.place, parties, hints.writers)

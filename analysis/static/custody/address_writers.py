@@ -8,22 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from analysis.static.custody.custody_report import PrivilegedParty, party_of
+from analysis.static.custody.custody_report import PrivilegedParty, StoredAddress, party_of
 from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from core.evm.primitives import ADDRESS_MASK, Address, Hash32
+from core.evm.primitives import ADDRESS_MASK, Address
 
 _MOST_PLACES = 24
-
-
-class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """An address kept in storage."""
-
-    slot: Hash32
-    shift: int
-    """Bits to the right of the address in its slot."""
 
 
 class AddressWriters(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +40,7 @@ def find_address_writers(
         seen.add(place)
         parties = tuple(dict.fromkeys(_writers(code, gates, place)))
         yield AddressWriters(place=place, parties=parties)
-        waiting += [
-            StoredAddress(slot=party.slot, shift=party.shift)
-            for party in parties
-            if party.slot is not None
-        ]
+        waiting += [party.place for party in parties if party.place is not None]
 
 
 def _writers(
@@ -93,8 +81,8 @@ def is_dead(
         if stored_addresses.get(at) not in BURN_ADDRESSES or at not in by_place:
             return False
         for party in by_place[at]:
-            if party.slot is not None:
-                waiting.append(StoredAddress(slot=party.slot, shift=party.shift))
+            if party.place is not None:
+                waiting.append(party.place)
             elif party.address not in BURN_ADDRESSES:
                 return False
     return True

@@ -28,6 +28,14 @@ _MOST_CONDITIONS: Final = 4
 _TELLING: Final = frozenset({"CALLER", "ORIGIN", "CALLDATALOAD", "CALLDATASIZE", "result", "SLOAD"})
 
 
+class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """An address kept in storage."""
+
+    slot: Hash32
+    shift: int
+    """Bits to the right of the address in its slot."""
+
+
 class PrivilegedParty(msgspec.Struct, frozen=True, kw_only=True):
     """An address that a function requires the caller to be."""
 
@@ -37,6 +45,11 @@ class PrivilegedParty(msgspec.Struct, frozen=True, kw_only=True):
     """Storage that holds it. Neither: an entry of a list, or the result of another contract."""
     shift: int = 0
     """Bits to the right of the address in its slot."""
+
+    @property
+    def place(self) -> StoredAddress | None:
+        """Return the place in storage that holds it, if one does."""
+        return None if self.slot is None else StoredAddress(slot=self.slot, shift=self.shift)
 
 
 class UnprovedWrite(msgspec.Struct, frozen=True, kw_only=True):

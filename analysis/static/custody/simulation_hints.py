@@ -4,39 +4,37 @@ They list addresses that callers are compared with, functions that may debit thi
 whose custody is not proved, and arguments that reach such stores.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from analysis.static.custody.address_writers import (
-    AddressWriters,
-    StoredAddress,
-    find_address_writers,
-)
+from analysis.static.custody.address_writers import AddressWriters, find_address_writers
 from analysis.static.custody.argument_solving import SolvedArguments, solve_arguments
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_report import (
     CustodyReport,
+    PrivilegedParty,
+    StoredAddress,
     ThirdPartyGrant,
     UnprovedWrite,
+    party_of,
 )
 from analysis.static.custody.front_writes import find_front_writes
 from analysis.static.custody.open_functions import OpenFunctions, find_open_functions
-from analysis.static.dataflow.dependencies import CALLERS
+from analysis.static.dataflow.dependencies import CALLERS, is_own_address
 from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit, subterms
-from analysis.static.evm.path_state import MOVERS, TRANSFER_FROM
+from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import (
     ADDRESS_BITS,
     ADDRESS_MASK,
     Address,
-    address_of,
     low_address,
     to_hash32,
 )
@@ -95,8 +93,8 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     """Stores by a proxy's own code that may reach the balances of the code behind it."""
     grants: tuple[ThirdPartyGrant, ...] = ()
     """Allowances over holders' tokens given to spenders that the holders did not name."""
-    constants_used: tuple[Address, ...] = ()
-    """Constant accounts whose tokens ordinary callers may lower or approve, apart from transfers.
+    accounts_used: tuple[PrivilegedParty, ...] = ()
+    """Accounts named by code or storage whose tokens ordinary callers may lower or approve.
 
     Nobody gives consent for them, so none of them may be a pool.
     """
@@ -126,7 +124,8 @@ def find_simulation_hints(
 
     `arguments`: ABI types by selector, separated by commas.
     """
-    named = [*_parties(custody), *_named(code)]
+    used = tuple(dict.fromkeys(_accounts_used(code, prover)))[:_MOST_NAMED]
+    named = [*_parties(custody, used), *_named(code)]
     stored = list(dict.fromkeys(each for each in named if isinstance(each, StoredAddress)))
     writers = tuple(find_address_writers(code, prover.gates, stored[:_MOST_NAMED]))
     return SimulationHints(
@@ -136,7 +135,7 @@ def find_simulation_hints(
         stored=tuple(each.place for each in writers),
         writers=writers,
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
-        constants_used=tuple(dict.fromkeys(_constants_used(code, prover)))[:_MOST_NAMED],
+        accounts_used=used,
         open_writes=custody.writes,
         front_writes=find_front_writes(code, prover.gates),
         grants=custody.grants,
@@ -147,30 +146,38 @@ def find_simulation_hints(
     )
 
 
-def _constants_used(code: ContractModel, prover: CustodyProver) -> Iterator[Address]:
-    """Yield the constant accounts whose balances or allowances ordinary callers store to."""
+def _accounts_used(code: ContractModel, prover: CustodyProver) -> Iterator[PrivilegedParty]:
+    """Yield the fixed accounts whose balances fall, or that approve somebody, at open stores."""
     roles = code.storage.roles
     for write in code.writes.all:
         whose = prover.holder_of(write.place)
-        if not isinstance(whose, int) or write.entry in MOVERS:
+        if whose is None or is_own_address(whose):
             continue
         is_used = write.place.root in roles.allowances and write.value != 0
         if write.place.root in roles.balances:
             delta = delta_of(write.value, write.slot)
             is_used = delta is None or bool(delta.subtracted)
-        address = address_of(whose) if is_used else None
-        if address is not None and not prover.gates.is_gated(write.entry, {write.pc}):
-            yield address
+        if is_used and not prover.gates.is_gated(write.entry, {write.pc}):
+            for each in code.dependencies.phi_values(whose):
+                party = party_of(code, each)
+                if party != PrivilegedParty():
+                    yield party
 
 
-def _parties(custody: CustodyReport) -> Iterator[Address | StoredAddress]:
-    """Yield the callers that privileged stores require, and the spenders of third-party grants."""
+def _parties(
+    custody: CustodyReport, used: Iterable[PrivilegedParty]
+) -> Iterator[Address | StoredAddress]:
+    """Yield the callers that privileged stores require, the spenders of third-party grants, and
+    the stored accounts whose tokens are used."""
     parties = (party for write in custody.writes for party in write.parties)
     for party in (*(grant.spender for grant in custody.grants), *parties):
-        if party.slot is not None:
-            yield StoredAddress(slot=party.slot, shift=party.shift)
+        if party.place is not None:
+            yield party.place
         elif party.address is not None and party.address not in BURN_ADDRESSES:
             yield party.address
+    for party in used:
+        if party.place is not None:
+            yield party.place
 
 
 # --- named addresses ---------------------------------------------------------------------------

