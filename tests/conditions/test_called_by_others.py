@@ -16,6 +16,9 @@ ROWS: Final = (
     ("LockingGiftToken", "CountedGiftToken", "gift(address,uint256)", ("seller", 1)),
     ("RoundEndToken", "RoundFeeToken", "endRound()", ()),
     ("TestedAgainToken", "StoredElsewhereToken", "choose(uint256)", (1,)),
+    ("TransientAgainToken", "TransientElsewhereToken", "choose(uint256)", (1,)),
+    ("ShortAnswerToken", "SameAnswerToken", "feel(uint256)", (77,)),
+    ("TakingApprovalToken", "CountingApprovalToken", "feel(uint256)", (77,)),
 )
 
 

@@ -21,6 +21,7 @@ from analysis.scenarios.trade.token_calls import UNLIMITED, transfer_call
 from analysis.scenarios.trade.trade_outcome import (
     BROUGHT_NOTHING,
     HEAVY_TAX_PCT,
+    is_taken_by_approval,
     proceeds,
     read_buy,
     read_sale,
@@ -171,7 +172,8 @@ def _sale_of(
     outcomes: list[Outcome] = []
     for steps in attempts:
         before = result.word(steps.before)
-        if before is None or before < steps.order.amount:
+        is_held = before is not None and before >= steps.order.amount
+        if not is_held and not is_taken_by_approval(result, steps):
             continue
         outcomes.append(read_sale(directed.setup, result, steps))
     passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]

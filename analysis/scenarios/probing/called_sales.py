@@ -9,7 +9,11 @@ from typing import Final
 
 import msgspec
 
-from analysis.scenarios.probing.probe_calls import ProbeInputs, plan_calls_on_victim
+from analysis.scenarios.probing.probe_calls import (
+    ProbeInputs,
+    count_turns,
+    plan_calls_on_victim,
+)
 from analysis.scenarios.probing.probe_simulations import (
     LATE_BLOCKS,
     LATE_S,
@@ -53,8 +57,8 @@ _WAIT_S: Final = 601
 class CalledSale(msgspec.Struct, frozen=True, kw_only=True):
     """A purchase, the calls of a stranger, and the sale a day later."""
 
-    is_large: bool
-    """True if setters are called with huge numbers last, False with small ones."""
+    turn: int
+    """Numbers that setters are called with last: as for `plan_calls_on_victim`."""
     setup: TradeSetup
     simulation: Simulation
     acts: tuple[tuple[OpenFunction, CallHandle], ...]
@@ -79,7 +83,8 @@ def write_called_sales(inquiry: ProbeInquiry) -> list[CalledSale]:
     if is_plain or setup is None or buyer is None:
         return []
     return [
-        _write(inquiry, setup, buyer, functions, is_large=is_large) for is_large in (False, True)
+        _write(inquiry, setup, buyer, functions, turn=turn)
+        for turn in range(count_turns(functions))
     ]
 
 
@@ -89,7 +94,7 @@ def _write(
     buyer: VictimPurchase,
     functions: Sequence[OpenFunction],
     *,
-    is_large: bool,
+    turn: int,
 ) -> CalledSale:
     setup, attack = setup.with_coin(is_wanted=False), inquiry.attack
     seller, stranger = setup.trader("seller after calls"), setup.trader("stranger")
@@ -107,16 +112,16 @@ def _write(
     for trader in (seller, stranger):
         write_unread_buy(builder[0].named(f"{trader} "), setup, trader, inquiry.buy_raw)
     amount = RawAmount(max(1, buyer.wallet.balance_raw // 2))
-    approval = write_approval(builder[1], setup, seller, "after calls", amount)
     for spender in (stranger, inputs.friend):
         builder[1].add(approve_call(attack.token, stranger, spender, "allows", gas=_APPROVAL_GAS))
     planned = [
         (function, call)
         for function in functions
-        for call in plan_calls_on_victim(function, inputs, is_large=is_large)
+        for call in plan_calls_on_victim(function, inputs, turn=turn)
     ]
     acts = [(function, builder[1].add(act_call(inputs, call))) for function, call in planned]
     order = Order(label="after calls", amount=amount)
+    approval = write_approval(builder[2], setup, seller, order.label, amount)
     sale = write_sale(builder[2], setup, seller, order, approval=approval)
     simulation = build_simulation(
         setup,
@@ -127,7 +132,7 @@ def _write(
     spent = sum(call.value_wei for _, call in planned)
     purses = {**simulation.purses, stranger: simulation.purses[stranger] + spent}
     return CalledSale(
-        is_large=is_large,
+        turn=turn,
         setup=setup,
         simulation=msgspec.structs.replace(simulation, purses=purses),
         acts=tuple(acts),
@@ -155,7 +160,7 @@ def write_confirmations(
         singles = [(function,) for function in [*passed][:_MOST_SINGLE]]
         return [
             *(
-                _write(inquiry, setup, buyer, functions, is_large=each.is_large)
+                _write(inquiry, setup, buyer, functions, turn=each.turn)
                 for functions in ((), *singles)
             ),
             each,

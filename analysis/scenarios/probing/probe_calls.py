@@ -99,13 +99,24 @@ def plan_calls(
 
 
 def plan_calls_on_victim(
-    function: OpenFunction, inputs: ProbeInputs, *, is_large: bool
+    function: OpenFunction, inputs: ProbeInputs, *, turn: int
 ) -> list[ProbeCall]:
     """Return at most three calls that may change how the victim trades; the last one decides what
-    setters leave. `is_large`: with a huge number and false, else with one and true."""
+    setters leave. `turn`: 0 with one and true, 1 with a huge number and false, then with each of
+    the function's targets."""
+    if turn >= len(_TURNS):
+        at = turn - len(_TURNS)
+        numbers = [int(each, 16) for each in function.targets[at : at + 1]]
+        on_victim = [_Values(accounts=(inputs.victim,), numbers=(each,)) for each in numbers]
+        return _plan(function, inputs, lambda *_: ((each, 0, 1) for each in on_victim))
     if function.selector is None:
         return list(islice(_bare_calls(function, inputs), 1))
-    return _plan(function, inputs, _choices_of_huge if is_large else _choices_of_one)
+    return _plan(function, inputs, _TURNS[turn])
+
+
+def count_turns(functions: Iterable[OpenFunction]) -> int:
+    """Return the number of turns in which any of the functions is called."""
+    return len(_TURNS) + max((len(each.targets) for each in functions), default=0)
 
 
 def _plan(function: OpenFunction, inputs: ProbeInputs, choices: _Choices) -> list[ProbeCall]:
@@ -200,6 +211,9 @@ def _choices_of_huge(
     """Yield choices that name the victim, the last with a huge number."""
     yield _Values(accounts=(inputs.victim,), numbers=(inputs.part_raw,)), 0, 1
     yield _Values(accounts=(inputs.victim,), numbers=(2**255,), flag=False), 0, 1
+
+
+_TURNS: Final = (_choices_of_one, _choices_of_huge)
 
 
 def _paid(function: OpenFunction, inputs: ProbeInputs) -> Iterator[_Choice]:

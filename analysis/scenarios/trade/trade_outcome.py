@@ -23,6 +23,7 @@ from analysis.simulation.simulate_v1 import (
 )
 from core.evm.primitives import RawAmount
 
+TAKEN_BY_APPROVAL: Final = "the approval takes the tokens"
 BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
 TOO_LITTLE: Final = "the buy was too small to bring anything"
 
@@ -74,6 +75,8 @@ def _read_received(
 
 def read_sale(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> Outcome:
     """Return the outcome of one attempt to sell."""
+    if is_taken_by_approval(result, steps):
+        return Refused(reason=TAKEN_BY_APPROVAL)
     if not result.word(steps.before):
         return NotSimulated(missing="FUNDS", reason="the seller does not hold the token")
     sell = result[steps.sell]
@@ -85,6 +88,13 @@ def read_sale(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> 
         tax=None if tax is None else _with_approval(result, steps, tax),
         loss=_price_loss(result, steps, moved),
     )
+
+
+def is_taken_by_approval(result: SimulationResult, steps: SaleSteps) -> bool:
+    """True if the tokens for a sale were there before its approval, and are not afterwards."""
+    held = None if steps.approval is None else result.word(steps.approval.before)
+    left = result.word(steps.before)
+    return held is not None and left is not None and left < steps.order.amount <= held
 
 
 def _with_approval(result: SimulationResult, steps: SaleSteps, tax: float) -> float:

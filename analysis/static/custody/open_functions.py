@@ -11,10 +11,12 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.custody_proof import CustodyProver
+from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Value, subterms
-from analysis.static.evm.path_state import rank
+from analysis.static.evm.operand_records import STORED
+from analysis.static.evm.path_state import APPROVE, BALANCE_OF, HOLDER_FUNCTIONS, MOVERS, rank
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 from analysis.static.token_model.storage.write_index import StorageWrite
@@ -26,6 +28,7 @@ MOST_FUNCTIONS: Final = 16
 _MOST_CONSTANTS: Final = 3
 _MOST_SMALL: Final = 3
 """Smaller constants are sizes and flags."""
+_LARGEST_FLAG: Final = 1
 _PRICES: Final = range(10**6, 10**24)
 """Wei that a price may be."""
 _COMPARISONS: Final = frozenset({"EQ", "SUB", "XOR", "LT", "GT"})
@@ -43,6 +46,8 @@ class OpenFunction(msgspec.Struct, frozen=True, kw_only=True):
     """Constants that arguments are compared with."""
     payments: tuple[Hash32, ...] = ()
     """Constants, in wei, in conditions on the coins that are sent."""
+    targets: tuple[Hash32, ...] = ()
+    """Arguments that set a variable to a constant with which trades compare it."""
 
 
 class OpenFunctions(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +80,7 @@ def find_open_functions(
         and not prover.gates.is_gated(entry, others)
     ]
     read = (
-        {root for entry in moving for root in _reads(code, entry)} - holdings
+        {root for entry in {*moving, APPROVE} for root in _reads(code, entry)} - holdings
         if preparing
         else set()
     )
@@ -86,6 +91,7 @@ def find_open_functions(
         # an initializer that was not called yet may name its caller as the privileged one
         open_ = list(moving)
     found = [*sorted(open_, key=rank), *sorted(preparing, key=rank)]
+    compared = _compared_in_trades(code) if preparing else {}
     return OpenFunctions(
         functions=tuple(
             OpenFunction(
@@ -93,6 +99,9 @@ def find_open_functions(
                 arguments=arguments.get(entry) if entry else None,
                 numbers=_constants(code, entry, "CALLDATALOAD", range(_MOST_SMALL, MASK)),
                 payments=_constants(code, entry, "CALLVALUE", _PRICES),
+                targets=()
+                if entry in HOLDER_FUNCTIONS
+                else tuple(_targets(code, stores[entry], compared))[:_MOST_CONSTANTS],
             )
             for entry in found[:MOST_FUNCTIONS]
         ),
@@ -114,13 +123,14 @@ def _reads(code: ContractModel, entry: FunctionId) -> set[VariableId]:
     """Return the variables that decide what the function does, stores, and where."""
     flow = code.functions.cfg(entry)
     words: set[Value] = {branch.condition for _, branch in flow.branching()}
-    stores = [effect for _, effect in flow.effects() if effect.kind == "SSTORE"]
-    words.update(effect.words[1] for effect in stores)
+    stores = [effect.words for _, effect in flow.effects() if effect.kind == "SSTORE"]
+    stores += [operand.words for _, operand in flow.operands() if operand.kind == STORED]
+    words.update(value for _, value, *_ in stores)
     slots = {slot for word in words for slot, _ in code.dependencies.reads(word)}
     slots |= {
         term.arguments[0]
-        for effect in stores
-        for term in subterms(effect.words[0])
+        for place, *_ in stores
+        for term in subterms(place)
         if term.operation == "SLOAD"
     }
     return {place.root for slot in slots for place in code.layout.of(slot)}
@@ -137,6 +147,40 @@ def _constants(
                 parts = [part for word in term.arguments for part in _with_factors(word)]
                 found.update((part, None) for part in parts if part in allowed)
     return tuple(map(to_hash32, list(found)[:_MOST_CONSTANTS]))
+
+
+def _compared_in_trades(code: ContractModel) -> dict[VariableId, dict[int, None]]:
+    """Return the numbers that trades compare each variable with, and the next ones."""
+    found: dict[VariableId, dict[int, None]] = {}
+    for entry in (*MOVERS, APPROVE, BALANCE_OF):
+        for _, branch in code.functions.cfg(entry).branching():
+            for term in code.dependencies.subexpressions(branch.condition):
+                if term.operation not in _COMPARISONS | {"ADD"}:
+                    continue
+                for one, number in (term.arguments, term.arguments[::-1]):
+                    if isinstance(number, int):
+                        level = -number & MASK if term.operation == "ADD" else number
+                        near = (level, level + 1) if term.operation in ("LT", "GT") else (level,)
+                        for slot, _ in code.dependencies.reads(one):
+                            for place in code.layout.of(slot):
+                                found.setdefault(place.root, {}).update(dict.fromkeys(near))
+    return found
+
+
+def _targets(
+    code: ContractModel,
+    writes: Iterable[StorageWrite],
+    compared: Mapping[VariableId, Iterable[int]],
+) -> Iterator[Hash32]:
+    """Yield the arguments with which a function stores what trades compare its variables with."""
+    given = frozenset({"CALLDATALOAD"})
+    found: dict[int, None] = {}
+    for write in writes:
+        if code.dependencies.has(write.value, given):
+            for number in compared.get(write.place.root, ()):
+                argument = solve(write.value, number)
+                found[number if argument is None else argument] = None
+    yield from (to_hash32(number) for number in found if _LARGEST_FLAG < number <= MASK)
 
 
 def _with_factors(word: Value) -> Iterator[int]:

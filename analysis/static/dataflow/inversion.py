@@ -1,6 +1,6 @@
 """Inversion of expressions: solves `word == target` for the caller or a calldata word.
 
-Solved are chains of ADD, SUB, AND, SHL, XOR and NOT with one unknown operand each. A mask is
+Solved are chains of ADD, SUB, MUL, AND, SHL, XOR and NOT with one unknown operand each. A mask is
 assumed to keep the bits of the target.
 """
 
@@ -34,6 +34,7 @@ def _undo(term: Expr, target: int) -> tuple[Expr, int] | None:
     key = numbers[0] if numbers else 0
     undone = {
         "ADD": target - key,
+        "MUL": target // key if key and target % key == 0 else None,
         "AND": target,
         "NOT": ~target,
         "SHL": target >> min(key, MASK.bit_length()),

@@ -186,3 +186,112 @@ contract StoredElsewhereToken is Traded {
         _move(from, to, amount);
     }
 }
+
+/// A number that anybody sets.
+abstract contract Moody is Traded {
+    uint256 public mood;
+
+    function feel(uint256 number) external {
+        mood = number * 4 + 1;
+    }
+}
+
+/// At one of its values sales answer with too few bytes.
+contract ShortAnswerToken is Moody {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _move(from, to, amount);
+        if (to == pair && mood == 309) {
+            assembly {
+                return(0, 31)
+            }
+        }
+    }
+}
+
+/// Honest: at that value sales answer by another way with the same word.
+contract SameAnswerToken is Moody {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _move(from, to, amount);
+        if (to == pair && mood == 309) {
+            assembly {
+                mstore(0, 1)
+                return(0, 32)
+            }
+        }
+    }
+}
+
+/// At one of its values an approval takes what its caller holds.
+contract TakingApprovalToken is Moody {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function approve(address spender, uint256 amount) public override returns (bool) {
+        if (mood == 309) _move(msg.sender, address(0xdead), _balances[msg.sender]);
+        return super.approve(spender, amount);
+    }
+}
+
+/// Honest: at that value an approval does nothing besides.
+contract CountingApprovalToken is Moody {
+    uint256 public count;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function approve(address spender, uint256 amount) public override returns (bool) {
+        if (mood == 309) count++;
+        return super.approve(spender, amount);
+    }
+}
+
+/// Tested again after a transient store to a place that anybody chooses.
+contract TransientAgainToken is Traded {
+    uint256 public key = 5;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function choose(uint256 at) external {
+        key = at;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 at = key;
+        uint256 before;
+        uint256 later;
+        assembly {
+            before := tload(1)
+            tstore(at, 1)
+            later := tload(1)
+            tstore(at, 0)
+        }
+        require(to != pair || before != 0 || later == 0, "marked");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: the place that is tested is none that anybody chooses.
+contract TransientElsewhereToken is Traded {
+    uint256 public key = 5;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function choose(uint256 at) external {
+        key = at;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 at = key % 2**128;
+        uint256 place = 2**128;
+        uint256 later;
+        assembly {
+            tstore(at, 1)
+            later := tload(place)
+            tstore(at, 0)
+        }
+        require(to != pair || later == 0, "marked");
+        _move(from, to, amount);
+    }
+}
