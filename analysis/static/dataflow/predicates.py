@@ -6,6 +6,7 @@ on. A phi contributes the dependencies of all its operands: an over-approximatio
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -36,6 +37,8 @@ _DEEPEST_HASH: Final = 3
 _PAIR: Final = 2
 _LATE: Final = 4_000_000_000
 """A time, and a block number, long after every mark that a transfer has left."""
+
+_NOTHING: Final = MappingProxyType[Expr, int]({})
 
 _LEAVES: Final = {"CALLER": CALLER, "ORIGIN": ORIGIN, "ADDRESS": THIS, "SLOAD": STORED}
 
@@ -332,21 +335,26 @@ def evaluate(
     depth: int = 24,
     *,
     clock: int | None = None,
+    known: Mapping[Expr, int] = _NOTHING,
 ) -> int | None:
     """Evaluate the word with storage values from `value_of`, which maps a slot to its value.
 
-    `clock`: time and block number. None: it depends on an unknown value, or is nested deeper than
-    `depth`.
+    `clock`: time and block number. `known`: values of other expressions. None: it depends on an
+    unknown value, or is nested deeper than `depth`.
     """
-    if isinstance(word, int) or depth == 0:
-        return word if isinstance(word, int) else None
+    if isinstance(word, int):
+        return word
+    if depth == 0 or word in known:
+        return known.get(word)
     if word.operation in CLOCKS:
         return clock
     if word.operation == "SLOAD":
         return value_of(word.arguments[0])
-    values = [evaluate(each, value_of, depth - 1, clock=clock) for each in word.arguments]
+    values = [
+        evaluate(each, value_of, depth - 1, clock=clock, known=known) for each in word.arguments
+    ]
     if word.operation in ("AND", "MUL") and 0 in values:
         return 0
-    if None in values or word.operation not in FOLDED or not values:
-        return None
-    return FOLDED[word.operation](*values) & MASK
+    given = [value for value in values if value is not None]
+    is_known = given and len(given) == len(values) and word.operation in FOLDED
+    return FOLDED[word.operation](*given) & MASK if is_known else None

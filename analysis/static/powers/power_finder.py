@@ -196,9 +196,9 @@ def _supply_powers(
         for write in lasting_changes(code, variable):
             by_entry.setdefault(write.entry, []).append(write)
     for entry, writes in by_entry.items():
-        if is_initializer(code, entry):
-            continue
         setter = finder.setter_at(entry, {each.pc for each in writes})
+        if not setter.tests and is_initializer(code, entry):
+            continue  # storage does not show whether it has run
         what: PowerKind = "mint"
         if all(_is_lowered(code, write) for write in writes):
             what = "burn"

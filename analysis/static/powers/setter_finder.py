@@ -21,6 +21,7 @@ from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
 from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.initializers import closing_values
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.variable_writers import written_to
 from analysis.static.token_model.storage.write_index import StorageWrite
@@ -129,7 +130,8 @@ class SetterFinder:
     # --- conditions that every path meets -------------------------------------------------------
 
     def _tests(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[StateTest]:
-        """Yield the required conditions that depend on plain storage alone."""
+        """Yield the required conditions that depend on plain storage alone, and that no flag of the
+        function has a value which closes it."""
         for _, condition, holds in self._required_literals(entry, pcs):
             computed = SetterComputation(self._code)
             computed.write(condition)
@@ -140,6 +142,21 @@ class SetterFinder:
                     if isinstance(slot, int)
                 )
                 yield StateTest(steps=tuple(computed.steps), holds=holds, fields=tuple(fields))
+        for (root, bits), value in closing_values(self._code, entry, pcs):
+            slot = StorageLocation(root=root).slot
+            if slot is None:
+                continue
+            yield StateTest(
+                steps=(
+                    ComputationStep("slot", (), to_hash32(slot)),
+                    ComputationStep("number", (), to_hash32(bits)),
+                    ComputationStep("AND", (0, 1)),
+                    ComputationStep("number", (), to_hash32(value)),
+                    ComputationStep("EQ", (2, 3)),
+                ),
+                holds=False,
+                fields=((to_hash32(slot), to_hash32(bits)),),
+            )
 
     def _relations(
         self, computed: "SetterComputation", entry: FunctionId, pcs: frozenset[int]

@@ -1,18 +1,26 @@
-"""One-shot functions and initializers: functions that set the flag which their own guard tests.
+"""One-shot functions and initializers: functions that a stored flag closes, which they set.
 
-A function is one-shot if it stores, after one of its guards, to a variable which that guard tests,
-and every store to that variable makes the guard revert. An initializer is one-shot and needs no
-earlier set-up, such as an owner.
+A function is one-shot if it stores to a plain variable that its branches test, and no value that
+any function stores there lets it store again. An initializer is one-shot and needs no earlier
+set-up, such as an owner.
 """
 
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.predicates import Variable, evaluate
-from analysis.static.dataflow.storage_layout import settled_bits
-from analysis.static.evm.cfg import FunctionId
-from analysis.static.evm.expressions import Value
+from analysis.static.dataflow.storage_layout import field_of, settled_bits
+from analysis.static.evm.cfg import UNRESOLVED, CfgNode, FunctionId
+from analysis.static.evm.expressions import Expr, Value, lowest_bit
+from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.access_control import caller_checks
-from analysis.static.token_model.guards.guard import Guard
+from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.storage.write_index import StorageWrite
+
+_MOST_STATES: Final = 2_000
+"""Nodes, each with the values of phis, that one search visits."""
 
 
 def is_initializer(code: ContractModel, entry: FunctionId) -> bool:
@@ -20,7 +28,7 @@ def is_initializer(code: ContractModel, entry: FunctionId) -> bool:
     up before it, such as an owner or a time."""
     return is_one_shot(code, entry) and not (
         _asks_for_owner(code, entry)
-        or any(guard.test.depends_on_time for guard in code.guards.of(entry))
+        or any(branch.condition.depends_on_time for branch in code.functions.cfg(entry).branches())
     )
 
 
@@ -35,39 +43,132 @@ def _asks_for_owner(code: ContractModel, entry: FunctionId) -> bool:
 
 
 def is_one_shot(code: ContractModel, entry: FunctionId) -> bool:
-    """True if the function makes its own guard revert from then on, and no store undoes it."""
-    writes_something = any(write.entry == entry for write in code.writes.all)
-    return writes_something and any(_closes(code, guard) for guard in code.guards.of(entry))
+    """True if the function cannot store again once it has stored, and no store undoes it."""
+    return entry in _one_shots(code)
 
 
-def _closes(code: ContractModel, guard: Guard) -> bool:
-    for variable in guard.test.globals:
-        writes = list(code.writes.to(variable))
-        own = [write for write in writes if write.entry == guard.refusal.entry]
-        is_door = own and all(_shuts(code, guard, write, variable) for write in writes)
-        if is_door and not _stores_after(code, guard).isdisjoint(write.pc for write in own):
-            return True
-    return False
+@cached_on_model
+def _one_shots(code: ContractModel) -> Iterator[FunctionId]:
+    for entry in code.functions.entries:
+        pcs = {write.pc for write in code.writes.all if write.entry == entry}
+        for variable in _flags(code, entry):
+            stored = {_stored(write, variable) for write in code.writes.to(variable)}
+            values = [value for value in stored if value is not None]
+            is_fixed = len(values) == len(stored)
+            if is_fixed and all(_is_closed(code, entry, pcs, variable, each) for each in values):
+                yield entry
+                break
 
 
-def _stores_after(code: ContractModel, guard: Guard) -> set[int]:
-    """Return pcs of the effects after the guard. The counter of a reentrancy guard is raised before
-    its test, and is not among them."""
-    flow = code.functions.cfg(guard.refusal.entry)
-    tests = (node for node, branch in flow.branching() if branch.pc == guard.pc)
-    return {effect.pc for node in flow.following(tests) for effect in node.effects}
+def closing_values(
+    code: ContractModel, entry: FunctionId, pcs: Collection[int]
+) -> Iterator[tuple[Variable, int]]:
+    """Yield the values of a one-shot function's flags, in place, with which no path reaches the
+    effects: those that some function stores, and the largest one."""
+    for variable in _flags(code, entry) if is_one_shot(code, entry) else ():
+        stored = (_stored(write, variable) for write in code.writes.to(variable))
+        for value in dict.fromkeys((*stored, variable[1])):
+            if value is not None and _is_closed(code, entry, pcs, variable, value):
+                yield variable, value
 
 
-def _shuts(code: ContractModel, guard: Guard, write: StorageWrite, variable: Variable) -> bool:
-    """True if the guard reverts once this is stored."""
-    root, bits = variable
+def _flags(code: ContractModel, entry: FunctionId) -> list[Variable]:
+    """Return the plain variables that the function tests and stores to."""
+    tested = {
+        (slot, bits): None
+        for branch in code.functions.cfg(entry).branches()
+        for slot, bits in code.dependencies.reads(branch.condition)
+        if isinstance(slot, int)
+    }
+    return [
+        variable
+        for variable in tested
+        if any(write.entry == entry for write in code.writes.to(variable))
+    ]
 
-    def value_of(slot: Value) -> int | None:
-        if any(place.root != root for place in code.layout.of(slot)):
-            return None
-        value = evaluate(write.value, lambda _: 0)
-        return settled_bits(write.value, bits) if value is None else value
 
-    test = guard.test.literal
-    value = evaluate(test.condition, value_of)
-    return value is not None and bool(value) is test.holds
+def _stored(write: StorageWrite, variable: Variable) -> int | None:
+    """Return the value that a store leaves in a variable, in place. None: it is not fixed."""
+    bits = variable[1]
+    field = field_of(write.value, bits)
+    return field << lowest_bit(bits) if isinstance(field, int) else settled_bits(write.value, bits)
+
+
+def _is_closed(
+    code: ContractModel,
+    entry: FunctionId,
+    pcs: Collection[int],
+    variable: Variable,
+    value: int,
+) -> bool:
+    """True if no path reaches one of the effects, or a store to the variable, while it has this
+    value."""
+    flow = code.functions.cfg(entry)
+    shut = set(pcs) | {write.pc for write in code.writes.to(variable) if write.entry == entry}
+    targets = {node for node, effect in flow.effects() if effect.pc in shut}
+    targets |= {node for node in flow.can_succeed if node.end == UNRESOLVED}
+    return _Reach(code, flow, variable, value).is_free_of(targets)
+
+
+class _Reach:
+    """Reachability in one function while one plain variable has a fixed value."""
+
+    def __init__(
+        self, code: ContractModel, flow: FunctionCfg, variable: Variable, value: int
+    ) -> None:
+        self._code = code
+        self._flow = flow
+        self._variable = variable
+        self._value = value
+        self._is_deployed = dict.fromkeys(_own_code_sizes(code), 1)
+
+    def is_free_of(self, targets: Collection[CfgNode]) -> bool:
+        """True if no path reaches one of these nodes. Phis are evaluated on each edge."""
+        waiting = [
+            (root, frozenset[tuple[Expr, int]]())
+            for root in self._code.functions.roots(self._flow.entry)
+        ]
+        seen = set(waiting)
+        while waiting:
+            node, phis = waiting.pop()
+            if node in targets or len(seen) > _MOST_STATES:
+                return False
+            for state in self._after(node, dict(phis)):
+                if state not in seen and state[0] in self._flow.can_succeed:
+                    seen.add(state)
+                    waiting.append(state)
+        return True
+
+    def _after(
+        self, node: CfgNode, phis: dict[Expr, int]
+    ) -> Iterator[tuple[CfgNode, frozenset[tuple[Expr, int]]]]:
+        branch = node.branch
+        if branch is not None:
+            truth = self._evaluate(branch.condition, phis)
+            for holds, after in ((True, branch.if_true), (False, branch.if_false)):
+                if truth is None or bool(truth) is holds:
+                    yield after, frozenset(phis.items())
+        elif node.following is not None:
+            merged = dict(phis)
+            for phi, word in node.phi.operands() if node.phi is not None else ():
+                merged.pop(phi, None)
+                value = self._evaluate(word, phis)
+                if value is not None:
+                    merged[phi] = value
+            yield node.following, frozenset(merged.items())
+
+    def _evaluate(self, word: Value, phis: dict[Expr, int]) -> int | None:
+        root, bits = self._variable
+        reads = self._code.dependencies.reads(word)
+        if any(slot == root and read & ~bits for slot, read in reads):
+            return None  # other fields of the same slot
+        known = {**self._is_deployed, **phis}
+        return evaluate(word, lambda slot: self._value if slot == root else None, known=known)
+
+
+@cached_on_model
+def _own_code_sizes(code: ContractModel) -> Iterator[Expr]:
+    """Yield the sizes of the contract's own code, which are not zero once it is deployed."""
+    for term in code.pool.terms():
+        if term.operation == "EXTCODESIZE" and is_own_address(term.arguments[0]):
+            yield term
