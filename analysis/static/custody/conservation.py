@@ -150,7 +150,7 @@ class _Slice(CustodySlice):
                 for part in reductions(one)
             )
 
-    def _meanings(self, word: Value) -> list[Value]:
+    def _meanings(self, word: Value) -> tuple[Value, ...]:
         return self.code.dependencies.phi_values(word)
 
     def is_event(self, effect: Effect) -> bool:

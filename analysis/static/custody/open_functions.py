@@ -80,7 +80,7 @@ def find_open_functions(
         and not prover.gates.is_gated(entry, others)
     ]
     read = (
-        {root for entry in {*moving, APPROVE} for root in _reads(code, entry)} - holdings
+        {root for entry in (*moving, APPROVE) for root in _reads(code, entry)} - holdings
         if preparing
         else set()
     )

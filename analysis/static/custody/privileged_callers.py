@@ -5,7 +5,7 @@ or can succeed only once (an initializer).
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fact, FactReader
 from analysis.static.dataflow.addresses import is_caller
@@ -14,12 +14,25 @@ from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
+from analysis.static.evm.function_cfg import Edge
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 from core.evm.primitives import ADDRESS_MASK
 
 _LOWEST: Final = 2**64
 """Smaller numbers compared with a caller are neither addresses nor hashes of one."""
+
+_Callers = tuple[tuple[Value, ...], tuple[Value, ...]]
+"""Addresses of callers, and lists of them."""
+
+
+class _Gates(NamedTuple):
+    """The caller checks of one function."""
+
+    edges: dict[Edge, _Callers]
+    """Edges that only privileged callers take, with those callers."""
+    passed: dict[CfgNode, int]
+    """Not 0 for the nodes that every path reaches over such an edge."""
 
 
 class PrivilegedCallers:
@@ -29,6 +42,9 @@ class PrivilegedCallers:
         self._code = code
         self._reader = reader
         self._closed: dict[Variable, bool] = {}
+        self._assumed = 0
+        """Variables that are assumed closed, while that is computed."""
+        self._gates: dict[FunctionId, _Gates] = {}
         self.derived: set[Value] = set()
         """Words that a value computed from the caller must equal, so that they name no caller."""
 
@@ -105,6 +121,7 @@ class PrivilegedCallers:
         if known is None:
             # assumed while it is computed: roles are granted by those who hold them
             self._closed[variable] = True
+            self._assumed += 1
             writers: dict[FunctionId, set[int]] = {}
             for write in self._code.writes.to(variable):
                 writers.setdefault(write.entry, set()).add(write.pc)
@@ -112,6 +129,7 @@ class PrivilegedCallers:
                 self.is_gated(entry, pcs) or is_one_shot(self._code, entry)
                 for entry, pcs in writers.items()
             )
+            self._assumed -= 1
         return known
 
     def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
@@ -124,21 +142,11 @@ class PrivilegedCallers:
         """Return the addresses of which the caller must be one on every path to these stores, and
         the lists. None: some path requires none."""
         flow = self._code.functions.cfg(entry)
-        barred: dict[tuple[CfgNode, CfgNode], tuple[tuple[Value, ...], tuple[Value, ...]]] = {}
-        for node, branch in flow.branching():
-            for holds, after in ((True, branch.if_true), (False, branch.if_false)):
-                for meaning in self._code.dependencies.phi_values(branch.condition):
-                    required_callers = self.privilege(self._reader.facts(meaning, holds=holds))
-                    if isinstance(meaning, Expr) and any(required_callers):
-                        parties, lists = barred.get((node, after), ((), ()))
-                        barred[node, after] = (
-                            (*parties, *required_callers[0]),
-                            (*lists, *required_callers[1]),
-                        )
+        barred, is_passed = self._gates_of(entry)
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
-        reaching = flow.leading_to(targets, barred)
-        if any(root in reaching for root in self._code.functions.roots(entry)):
+        if not all(is_passed[node] for node in targets):
             return None
+        reaching = flow.leading_to(targets, barred)
         passed = [
             required_callers for (_, after), required_callers in barred.items() if after in reaching
         ]
@@ -146,3 +154,27 @@ class PrivilegedCallers:
             tuple(dict.fromkeys(party for parties, _ in passed for party in parties)),
             tuple(dict.fromkeys(slot for _, lists in passed for slot in lists)),
         )
+
+    def _gates_of(self, entry: FunctionId) -> _Gates:
+        """Return the caller checks of a function."""
+        known = self._gates.get(entry)
+        if known is not None:
+            return known
+        flow = self._code.functions.cfg(entry)
+        edges: dict[Edge, _Callers] = {}
+        for node, branch in flow.branching():
+            meanings = self._code.dependencies.phi_values(branch.condition)
+            for holds, after in ((True, branch.if_true), (False, branch.if_false)):
+                for meaning in meanings:
+                    required_callers = self.privilege(self._reader.facts(meaning, holds=holds))
+                    if isinstance(meaning, Expr) and any(required_callers):
+                        parties, lists = edges.get((node, after), ((), ()))
+                        edges[node, after] = (
+                            (*parties, *required_callers[0]),
+                            (*lists, *required_callers[1]),
+                        )
+        passed = flow.passed(dict.fromkeys(edges, 1)) if edges else dict.fromkeys(flow.nodes, 0)
+        known = _Gates(edges, passed)
+        if not self._assumed:  # else some may be by what is only assumed
+            self._gates[entry] = known
+        return known

@@ -30,6 +30,7 @@ class DependencyAnalysis:
         self._pool = pool
         self._known: dict[Value, Atoms] = {}
         self._parts: dict[Value, tuple[Expr, ...]] = {}
+        self._values: dict[tuple[Value, int], tuple[Value, ...]] = {}
 
     def sources(self, word: Value) -> Atoms:
         """Return every storage read, leaf and hash that the word depends on."""
@@ -68,11 +69,19 @@ class DependencyAnalysis:
             if atom.operation == "SLOAD":
                 yield atom.arguments[0], bits
 
-    def phi_values(self, word: Value, *, most: int = _MOST_MEANINGS) -> list[Value]:
+    def phi_values(self, word: Value, *, most: int = _MOST_MEANINGS) -> tuple[Value, ...]:
         """Return the possible values of a phi, nested ones resolved; any other word is its own.
 
         `most`: the number of words visited, phis included.
         """
+        if not isinstance(word, Expr) or word.operation not in _MEANT:
+            return (word,)
+        known = self._values.get((word, most))
+        if known is None:
+            known = self._values[word, most] = tuple(self._find_values(word, most))
+        return known
+
+    def _find_values(self, word: Value, most: int) -> list[Value]:
         found: list[Value] = []
         seen: set[Value] = set()
         waiting = [word]

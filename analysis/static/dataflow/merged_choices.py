@@ -64,7 +64,7 @@ def choosing_branches(
 
 def _edges(
     flow: FunctionCfg, dependencies: DependencyAnalysis, words: Iterable[Value]
-) -> list[tuple[CfgNode, Expr, list[Value]]]:
+) -> list[tuple[CfgNode, Expr, tuple[Value, ...]]]:
     """Return the edges into join points with a phi of the words, and what it may be there."""
     terms = (term for word in words for term in dependencies.subexpressions(word))
     phis = set(islice((term for term in terms if term.operation == "phi"), _MOST_PHIS))

@@ -3,6 +3,7 @@
 An unresolved end counts as one that can succeed, so success is over-approximated.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -22,6 +23,8 @@ from analysis.static.evm.expressions import Expr, Value
 
 Site = tuple[int, Expr]
 """Program counter and condition of a branch; several nodes may have the same."""
+
+Edge = tuple[CfgNode, CfgNode]
 
 
 class BranchCondition(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,12 +57,13 @@ class FunctionCfg:
 
     def __init__(self, graph: Cfg, entry: FunctionId) -> None:
         self.entry = entry
-        self._roots = graph.roots.get(entry, [])
-        self.nodes = _reachable(self._roots, entry)
-        self._before: dict[CfgNode, list[CfgNode]] = {}
+        self.roots = graph.roots.get(entry, [])
+        """Entry nodes."""
+        self.nodes = _reachable(self.roots, entry)
+        self._before: defaultdict[CfgNode, list[CfgNode]] = defaultdict(list)
         for node in self.nodes:
             for after in node.successors():
-                self._before.setdefault(after, []).append(node)
+                self._before[after].append(node)
         self.can_succeed = self.leading_to(node for node in self.nodes if node.end in _GOOD_ENDS)
         """Nodes from which the call can still succeed."""
         self.is_whole = all(node.end != UNRESOLVED for node in self.nodes)
@@ -68,7 +72,7 @@ class FunctionCfg:
         """Return the nodes that paths reach which can succeed and take the chosen side of branches.
         `choose` returns None for a branch of which both sides are taken."""
         found: set[CfgNode] = set()
-        waiting = list(self._roots)
+        waiting = list(self.roots)
         while waiting:
             node = waiting.pop()
             if node in found or node not in self.can_succeed:
@@ -78,18 +82,51 @@ class FunctionCfg:
             waiting.extend(node.successors() if chosen is None else (chosen,))
         return found
 
-    def leading_to(
-        self, targets: Iterable[CfgNode], barred: Container[tuple[CfgNode, CfgNode]] = ()
-    ) -> set[CfgNode]:
+    def leading_to(self, targets: Iterable[CfgNode], barred: Container[Edge] = ()) -> set[CfgNode]:
         """Return the targets and all nodes that can reach one, not over the `barred` edges."""
         found = set(targets)
         waiting = list(found)
+        before = self._before
         while waiting:
             after = waiting.pop()
-            for node in self._before.get(after, ()):
+            for node in before[after]:
                 if node not in found and (node, after) not in barred:
                     found.add(node)
                     waiting.append(node)
+        return found
+
+    def passed(
+        self, marks_of: Mapping[Edge, int], barred: Iterable[Edge] = ()
+    ) -> dict[CfgNode, int]:
+        """Return for each node that can succeed the marks that every path from the start meets.
+
+        Marks are bit sets, those of an edge are met when it is taken. No path takes a `barred`
+        edge; -1, all marks, where none is left. Forward data flow, iterated to the fixpoint.
+        """
+        places = self._places
+        marks_at = self._by_place({**marks_of, **dict.fromkeys(barred, -1)})
+        starts = set(self.roots)
+        passed = [0 if node in starts else -1 for node in places]
+        is_settled = False
+        while not is_settled:
+            is_settled = True
+            for at, following in reversed(self._edges_ahead):
+                before, marks = passed[at], marks_at.get(at)
+                for after in following:
+                    known = passed[after]
+                    met = known & (before if marks is None else before | marks.get(after, 0))
+                    if met != known:
+                        passed[after] = met
+                        is_settled &= after < at
+        return dict(zip(places, passed, strict=True))
+
+    def _by_place(self, marks_of: Mapping[Edge, int]) -> dict[int, dict[int, int]]:
+        """Return the marks of edges by the places of both nodes in `last_first`."""
+        places = self._places
+        found: dict[int, dict[int, int]] = {}
+        for (node, after), marks in marks_of.items():
+            if after in places:
+                found.setdefault(places[node], {})[places[after]] = marks
         return found
 
     def following(self, starts: Iterable[CfgNode]) -> set[CfgNode]:
@@ -119,11 +156,14 @@ class FunctionCfg:
         """Return the branches of which both sides can succeed, each with its node."""
         return self._decisions
 
-    def branching(self) -> Iterator[tuple[CfgNode, Branch]]:
-        """Yield the nodes that end in a branch, on paths that can succeed."""
-        for node in self.nodes:
-            if node in self.can_succeed and node.branch is not None:
-                yield node, node.branch
+    def branching(self) -> tuple[tuple[CfgNode, Branch], ...]:
+        """Return the nodes that end in a branch, on paths that can succeed."""
+        return self._branching
+
+    @cached_property
+    def _branching(self) -> tuple[tuple[CfgNode, Branch], ...]:
+        alive = (node for node in self.nodes if node in self.can_succeed)
+        return tuple((node, node.branch) for node in alive if node.branch is not None)
 
     @cached_property
     def _deeds(self) -> tuple[tuple[CfgNode, Effect], ...]:
@@ -137,8 +177,7 @@ class FunctionCfg:
 
     @cached_property
     def _branches(self) -> tuple[Branch, ...]:
-        alive = (node.branch for node in self.nodes if node in self.can_succeed)
-        return tuple(branch for branch in alive if branch is not None)
+        return tuple(branch for _, branch in self._branching)
 
     @cached_property
     def _decisions(self) -> tuple[tuple[CfgNode, Branch], ...]:
@@ -270,20 +309,26 @@ class FunctionCfg:
         iterated to the fixpoint.
         """
         hidden = hidden_by or {}
-        ahead = dict.fromkeys(self.can_succeed, 0)
-        ahead.update(marks_of)
+        order, places = self.last_first, self._places
+        ahead = [marks_of.get(node, 0) for node in order]
+        elsewhere = {node: marks for node, marks in marks_of.items() if node not in places}
+        for node, marks in elsewhere.items():
+            for before in self._before.get(node, ()):
+                if before in places:
+                    ahead[places[before]] |= marks & ~hidden.get(before, 0)
+        seen = [~hidden.get(node, 0) for node in order] if hidden else None
         is_settled = False
         while not is_settled:
-            is_settled = True
-            for node in self.last_first:
-                before = marks = ahead[node]
-                seen = ~hidden.get(node, 0)
-                for after in node.successors():
-                    marks |= ahead.get(after, 0) & seen
-                if marks != before:
-                    ahead[node] = marks
-                    is_settled = False
-        return ahead
+            for at, following in self._edges_ahead:
+                marks = 0
+                for after in following:
+                    marks |= ahead[after]
+                ahead[at] |= marks if seen is None else marks & seen[at]
+            is_settled = not any(
+                ahead[after] & ~ahead[at] & (-1 if seen is None else seen[at])
+                for at, after in self._edges_back
+            )
+        return {**elsewhere, **dict(zip(order, ahead, strict=True))}
 
     def choices(
         self, marks_of: Mapping[CfgNode, int], hidden_by: Mapping[CfgNode, int]
@@ -304,6 +349,28 @@ class FunctionCfg:
             if node in self.can_succeed and node.phi is not None:
                 for phi, operand in node.phi.operands():
                     yield node, phi, operand
+
+    @cached_property
+    def _places(self) -> dict[CfgNode, int]:
+        """Place of each node in `last_first`."""
+        return {node: place for place, node in enumerate(self.last_first)}
+
+    @cached_property
+    def _edges_ahead(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Place of each node with the places of its successors, those that can succeed."""
+        places = self._places
+        found = (
+            (at, tuple(places[after] for after in node.successors() if after in places))
+            for node, at in places.items()
+        )
+        return tuple((at, after) for at, after in found if after)
+
+    @cached_property
+    def _edges_back(self) -> tuple[tuple[int, int], ...]:
+        """The edges of loops: to a node that is not before the first one in `last_first`."""
+        return tuple(
+            (at, after) for at, following in self._edges_ahead for after in following if after >= at
+        )
 
     @cached_property
     def last_first(self) -> tuple[CfgNode, ...]:

@@ -5,18 +5,20 @@ stores requires it. Bounds: `_MOST_TESTS` conditions of a function, `_MOST_STEPS
 """
 
 from collections.abc import Collection, Iterator
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 import msgspec
 
 from analysis.static.custody.custody_facts import parts_of_condition
 from analysis.static.custody.custody_report import PrivilegedParty, party_of
 from analysis.static.custody.privileged_callers import PrivilegedCallers
-from analysis.static.custody.refuted_edges import free_from, refuted_edges
+from analysis.static.custody.refuted_edges import refuted_edges
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
 from analysis.static.evm.cfg import CfgNode, FunctionId, selector_of
 from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
+from analysis.static.evm.function_cfg import Edge, FunctionCfg
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
 from analysis.static.token_model.caps.cap_rules import ComputationStep
@@ -48,6 +50,7 @@ class SetterFinder:
         self._gates = gates
         self._setters: dict[Variable, tuple[Setter, ...]] = {}
         self._required: dict[tuple[FunctionId, frozenset[int]], tuple[_Literal, ...]] = {}
+        self._tested: dict[FunctionId, _Tested] = {}
 
     def setters(self, variable: Variable) -> tuple[Setter, ...]:
         """Return the setters of a variable, one for each function."""
@@ -62,10 +65,12 @@ class SetterFinder:
 
     def is_on_every_path(self, entry: FunctionId, pcs: Collection[int]) -> bool:
         """True if every call of the function that succeeds runs one of these effects."""
-        flow, roots = self._code.functions.cfg(entry), self._code.functions.roots(entry)
-        refuted = refuted_edges(flow, roots)
+        flow = self._code.functions.cfg(entry)
         running = {node for node, effect in flow.effects() if effect.pc in pcs}
-        return all(node.successors() for node in free_from(flow, roots, running, refuted))
+        marks = {(node, after): 1 for node in running for after in node.successors()}
+        passed = flow.passed(marks, self._tested_of(entry).refuted)
+        ends = (node for node in flow.can_succeed if not node.successors())
+        return all(node in running or passed[node] for node in ends)
 
     def setter_at(self, entry: FunctionId, pcs: Collection[int]) -> Setter:
         """Return the setter of one function for effects whose values do not matter."""
@@ -178,30 +183,58 @@ class SetterFinder:
 
     def _find_required(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[_Literal]:
         flow = self._code.functions.cfg(entry)
+        tested = self._tested_of(entry)
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
-        roots = self._code.functions.roots(entry)
-        refuted = refuted_edges(flow, roots)
-        reaching = flow.leading_to(targets, refuted)
-        edges: dict[_Literal, set[tuple[CfgNode, CfgNode]]] = {}
-        for node, branch in flow.branching():
-            sides = ((True, branch.if_true), (False, branch.if_false))
-            ahead = [
-                (holds, after)
-                for holds, after in sides
-                if after in reaching and (node, after) not in refuted
-            ]
-            if node in reaching and isinstance(branch.condition, Expr):
-                for holds, after in ahead:
-                    edges.setdefault((branch.pc, branch.condition, holds), set()).add((node, after))
-        once = {
-            literal: barred
-            for literal, barred in edges.items()
-            if (literal[0], literal[1], not literal[2]) not in edges
+        reaching = flow.leading_to(targets, tested.refuted)
+        ahead = dict.fromkeys(
+            literal for (_, after), literal in tested.literals if after in reaching
+        )
+        once = (
+            literal
+            for literal in ahead
+            if (literal[0], literal[1], not literal[2]) not in ahead
             and not self._code.dependencies.has(literal[1], _OF_CALLS)
-        }
-        for literal, barred in list(once.items())[:_MOST_TESTS]:
-            if not any(root in flow.leading_to(targets, barred | refuted) for root in roots):
+        )
+        required = -1
+        for node in targets:
+            required &= tested.passed[node]
+        for literal in islice(once, _MOST_TESTS):
+            if required & tested.bits[literal]:
                 yield literal
+
+    def _tested_of(self, entry: FunctionId) -> "_Tested":
+        known = self._tested.get(entry)
+        if known is None:
+            known = self._tested[entry] = _conditions_passed(self._code.functions.cfg(entry))
+        return known
+
+
+class _Tested(NamedTuple):
+    """The branches of one function, and which of them every path to a node has taken."""
+
+    refuted: set[Edge]
+    """Edges that no path takes."""
+    literals: list[tuple[Edge, _Literal]]
+    """All other edges of branches, each with its literal."""
+    bits: dict[_Literal, int]
+    passed: dict[CfgNode, int]
+    """Bits of the literals on every path to a node."""
+
+
+def _conditions_passed(flow: FunctionCfg) -> _Tested:
+    refuted = refuted_edges(flow)
+    literals: list[tuple[Edge, _Literal]] = []
+    bits: dict[_Literal, int] = {}
+    marks: dict[Edge, int] = {}
+    for node, branch in flow.branching():
+        for holds, after in ((True, branch.if_true), (False, branch.if_false)):
+            edge = (node, after)
+            if edge not in refuted:
+                literal = (branch.pc, branch.condition, holds)
+                literals.append((edge, literal))
+                bit = bits.setdefault(literal, 1 << len(bits))
+                marks[edge] = marks.get(edge, 0) | bit
+    return _Tested(refuted, literals, bits, flow.passed(marks, refuted))
 
 
 def _with(setter: Setter, **changes: object) -> Setter:

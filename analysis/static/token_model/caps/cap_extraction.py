@@ -220,7 +220,7 @@ class _Words:
 
     def _compute(self, word: Expr, depth: int) -> int:
         meanings = self._code.dependencies.phi_values(word)
-        if meanings != [word]:
+        if meanings != (word,):
             return self._either(meanings, depth)
         operation, arguments = word.operation, word.arguments
         if operation == "SLOAD":
@@ -235,7 +235,7 @@ class _Words:
         is_moot = all(step == self._unknown for step in steps)
         return self._unknown if is_moot else self._writer.step(operation, *steps)
 
-    def _either(self, meanings: list[Value], depth: int) -> int:
+    def _either(self, meanings: tuple[Value, ...], depth: int) -> int:
         if not meanings or len(meanings) > _MOST_MEANINGS:
             return self._unknown
         steps = sorted({self.step_of(each, depth) for each in meanings})

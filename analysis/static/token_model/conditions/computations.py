@@ -276,7 +276,7 @@ class _Writer:
         # Nested phis have too many operands to evaluate, but each adds its dependencies.
         meanings = self._code.dependencies.phi_values(word, most=_MOST_PHIS)
         if len(meanings) > _MOST_TOLD:
-            meanings = []
+            meanings = ()
         inner = [self.write(each, depth) for each in meanings if each is not word]
         if not inner or len(inner) > _MOST_MEANINGS:
             if not inner:

@@ -28,7 +28,7 @@ def loops(flow: FunctionCfg) -> Iterator[frozenset[CfgNode]]:
 def exits(flow: FunctionCfg) -> Iterator[Branch]:
     """Yield the branches of which one side leaves a loop, and the other one stays in it."""
     for loop in loops(flow):
-        for node in loop:
+        for node in sorted(loop, key=lambda each: each.number):
             branch = node.branch
             if branch is not None and (branch.if_true in loop) is not (branch.if_false in loop):
                 yield branch

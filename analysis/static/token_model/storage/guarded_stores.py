@@ -25,22 +25,24 @@ StoreSite = tuple[FunctionId, int]
 
 def is_guarded(code: ContractModel, write: StorageWrite) -> bool:
     """True if every path to the store has passed an owner check of its function."""
-    return (write.entry, write.pc) not in set(_unguarded(code))
+    (unguarded,) = _unguarded(code)
+    return (write.entry, write.pc) not in unguarded
 
 
 @cached_on_model
-def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
-    """Yield the stores that some path reaches without passing a check."""
+def _unguarded(code: ContractModel) -> Iterator[frozenset[StoreSite]]:
+    """Yield one set: the stores that some path reaches without passing a check."""
     checks: dict[FunctionId, set[int]] = {}
     for check in caller_checks(code):
         checks.setdefault(check.entry, set()).add(check.pc)
-    for entry in code.functions.entries:
-        pcs = checks.get(entry, set()) | caller_branches(code, entry)
-        yield from dict.fromkeys(
-            (entry, effect.pc)
-            for effect in _unchecked(code.functions.cfg(entry), pcs)
-            if effect.kind == "SSTORE"
+    yield frozenset(
+        (entry, effect.pc)
+        for entry in code.functions.entries
+        for effect in _unchecked(
+            code.functions.cfg(entry), checks.get(entry, set()) | caller_branches(code, entry)
         )
+        if effect.kind == "SSTORE"
+    )
 
 
 def _unchecked(flow: FunctionCfg, checks: set[int]) -> Iterator[Effect]:
