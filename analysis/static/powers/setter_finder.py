@@ -23,11 +23,11 @@ from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
 from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.initializers import closing_values
+from analysis.static.token_model.initializers import FlagState, closing_states
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.variable_writers import written_to
 from analysis.static.token_model.storage.write_index import StorageWrite
-from core.evm.primitives import to_hash32
+from core.evm.primitives import Hash32, to_hash32
 
 _MOST_TESTS: Final = 24
 """Conditions of one function that are tried as required ones."""
@@ -147,21 +147,8 @@ class SetterFinder:
                     if isinstance(slot, int)
                 )
                 yield StateTest(steps=tuple(computed.steps), holds=holds, fields=tuple(fields))
-        for (root, bits), value in closing_values(self._code, entry, pcs):
-            slot = StorageLocation(root=root).slot
-            if slot is None:
-                continue
-            yield StateTest(
-                steps=(
-                    ComputationStep("slot", (), to_hash32(slot)),
-                    ComputationStep("number", (), to_hash32(bits)),
-                    ComputationStep("AND", (0, 1)),
-                    ComputationStep("number", (), to_hash32(value)),
-                    ComputationStep("EQ", (2, 3)),
-                ),
-                holds=False,
-                fields=((to_hash32(slot), to_hash32(bits)),),
-            )
+        for state in closing_states(self._code, entry, pcs):
+            yield _is_not(state)
 
     def _relations(
         self, computed: "SetterComputation", entry: FunctionId, pcs: frozenset[int]
@@ -235,6 +222,25 @@ def _conditions_passed(flow: FunctionCfg) -> _Tested:
                 bit = bits.setdefault(literal, 1 << len(bits))
                 marks[edge] = marks.get(edge, 0) | bit
     return _Tested(refuted, literals, bits, flow.passed(marks, refuted))
+
+
+def _is_not(state: FlagState) -> StateTest:
+    """Return the condition that the flags are not in this state."""
+    steps: list[ComputationStep] = []
+    fields: list[tuple[Hash32, Hash32]] = []
+    for (root, bits), value in state.items():
+        at, slot = len(steps), StorageLocation(root=root).slot or 0
+        steps += (
+            ComputationStep("slot", (), to_hash32(slot)),
+            ComputationStep("number", (), to_hash32(bits)),
+            ComputationStep("AND", (at, at + 1)),
+            ComputationStep("number", (), to_hash32(value)),
+            ComputationStep("EQ", (at + 2, at + 3)),
+        )
+        if at:
+            steps.append(ComputationStep("AND", (at - 1, at + 4)))
+        fields.append((to_hash32(slot), to_hash32(bits)))
+    return StateTest(steps=tuple(steps), holds=False, fields=tuple(fields))
 
 
 def _with(setter: Setter, **changes: object) -> Setter:

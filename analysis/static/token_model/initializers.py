@@ -1,16 +1,16 @@
 """One-shot functions and initializers: functions that a stored flag closes, which they set.
 
 A function is one-shot if it stores to a plain variable that its branches test, and no value that
-any function stores there lets it store again. An initializer is one-shot and needs no earlier
+calls leave there lets it store again. An initializer is one-shot and needs no earlier
 set-up, such as an owner.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.predicates import Variable, evaluate
-from analysis.static.dataflow.storage_layout import field_of, settled_bits
+from analysis.static.dataflow.storage_layout import VariableId, field_of, settled_bits
 from analysis.static.evm.cfg import UNRESOLVED, CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value, lowest_bit
 from analysis.static.evm.function_cfg import FunctionCfg
@@ -18,6 +18,9 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.access_control import caller_checks
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.storage.write_index import StorageWrite
+
+FlagState = Mapping[Variable, int]
+"""Values of plain variables, in place."""
 
 _MOST_STATES: Final = 2_000
 """Nodes, each with the values of phis, that one search visits."""
@@ -51,75 +54,90 @@ def is_one_shot(code: ContractModel, entry: FunctionId) -> bool:
 def _one_shots(code: ContractModel) -> Iterator[FunctionId]:
     for entry in code.functions.entries:
         pcs = {write.pc for write in code.writes.all if write.entry == entry}
-        for variable in _flags(code, entry):
-            stored = {_stored(write, variable) for write in code.writes.to(variable)}
-            values = [value for value in stored if value is not None]
-            is_fixed = len(values) == len(stored)
-            if is_fixed and all(_is_closed(code, entry, pcs, variable, each) for each in values):
-                yield entry
-                break
+        flags = _flags(code, entry)
+        if any(
+            all(_is_closed(code, entry, pcs, state) for state in _left_by_calls(flags, flag))
+            for flag, values in flags.items()
+            if values
+        ):
+            yield entry
 
 
-def closing_values(
+def closing_states(
     code: ContractModel, entry: FunctionId, pcs: Collection[int]
-) -> Iterator[tuple[Variable, int]]:
-    """Yield the values of a one-shot function's flags, in place, with which no path reaches the
-    effects: those that some function stores, and the largest one."""
-    for variable in _flags(code, entry) if is_one_shot(code, entry) else ():
-        stored = (_stored(write, variable) for write in code.writes.to(variable))
-        for value in dict.fromkeys((*stored, variable[1])):
-            if value is not None and _is_closed(code, entry, pcs, variable, value):
-                yield variable, value
+) -> Iterator[FlagState]:
+    """Yield values of a one-shot function's flags with which no path reaches the effects: those
+    that calls leave, and the largest one."""
+    flags = _flags(code, entry) if is_one_shot(code, entry) else {}
+    for flag, values in flags.items():
+        largest = {flag: (*(values or ()), flag[1])}
+        for state in _left_by_calls({**flags, **largest}, flag):
+            if _is_closed(code, entry, pcs, state):
+                yield state
 
 
-def _flags(code: ContractModel, entry: FunctionId) -> list[Variable]:
-    """Return the plain variables that the function tests and stores to."""
+def _flags(code: ContractModel, entry: FunctionId) -> dict[Variable, tuple[int, ...] | None]:
+    """Return the plain variables that the function tests and stores to, each with the values that
+    any function stores there, in place. None: they are not all fixed."""
     tested = {
         (slot, bits): None
         for branch in code.functions.cfg(entry).branches()
         for slot, bits in code.dependencies.reads(branch.condition)
         if isinstance(slot, int)
     }
-    return [
-        variable
-        for variable in tested
-        if any(write.entry == entry for write in code.writes.to(variable))
-    ]
+    flags: dict[Variable, tuple[int, ...] | None] = {}
+    for flag in tested:
+        writes = list(code.writes.to(flag))
+        if any(write.entry == entry for write in writes):
+            stored = dict.fromkeys(_stored(write, flag) for write in writes)
+            values = tuple(value for value in stored if value is not None)
+            flags[flag] = values if len(values) == len(stored) else None
+    return flags
 
 
-def _stored(write: StorageWrite, variable: Variable) -> int | None:
+def _stored(write: StorageWrite, flag: Variable) -> int | None:
     """Return the value that a store leaves in a variable, in place. None: it is not fixed."""
-    bits = variable[1]
+    bits = flag[1]
     field = field_of(write.value, bits)
     return field << lowest_bit(bits) if isinstance(field, int) else settled_bits(write.value, bits)
 
 
+def _left_by_calls(
+    flags: Mapping[Variable, tuple[int, ...] | None], flag: Variable
+) -> Iterator[FlagState]:
+    """Yield the states of a flag after calls, with the other flags at rest: 0, as locks are, or the
+    only value that is stored."""
+    others = {
+        other: 0 if 0 in values else values[0]
+        for other, values in flags.items()
+        if other != flag and values is not None and (0 in values or len(values) == 1)
+    }
+    for value in flags[flag] or ():
+        yield {**others, flag: value}
+
+
 def _is_closed(
-    code: ContractModel,
-    entry: FunctionId,
-    pcs: Collection[int],
-    variable: Variable,
-    value: int,
+    code: ContractModel, entry: FunctionId, pcs: Collection[int], state: FlagState
 ) -> bool:
-    """True if no path reaches one of the effects, or a store to the variable, while it has this
-    value."""
+    """True if no path reaches one of the effects, or a store to a flag, in this state."""
     flow = code.functions.cfg(entry)
-    shut = set(pcs) | {write.pc for write in code.writes.to(variable) if write.entry == entry}
-    targets = {node for node, effect in flow.effects() if effect.pc in shut}
+    own = {write.pc for flag in state for write in code.writes.to(flag) if write.entry == entry}
+    targets = {node for node, effect in flow.effects() if effect.pc in own or effect.pc in pcs}
     targets |= {node for node in flow.can_succeed if node.end == UNRESOLVED}
-    return _Reach(code, flow, variable, value).is_free_of(targets)
+    return _Reach(code, flow, state).is_free_of(targets)
 
 
 class _Reach:
-    """Reachability in one function while one plain variable has a fixed value."""
+    """Reachability in one function while flags have fixed values."""
 
-    def __init__(
-        self, code: ContractModel, flow: FunctionCfg, variable: Variable, value: int
-    ) -> None:
+    def __init__(self, code: ContractModel, flow: FunctionCfg, state: FlagState) -> None:
         self._code = code
         self._flow = flow
-        self._variable = variable
-        self._value = value
+        self._words: dict[VariableId, int] = {}
+        self._masks: dict[VariableId, int] = {}
+        for (root, bits), value in state.items():
+            self._words[root] = self._words.get(root, 0) | value
+            self._masks[root] = self._masks.get(root, 0) | bits
         self._is_deployed = dict.fromkeys(_own_code_sizes(code), 1)
 
     def is_free_of(self, targets: Collection[CfgNode]) -> bool:
@@ -158,12 +176,14 @@ class _Reach:
             yield node.following, frozenset(merged.items())
 
     def _evaluate(self, word: Value, phis: dict[Expr, int]) -> int | None:
-        root, bits = self._variable
-        reads = self._code.dependencies.reads(word)
-        if any(slot == root and read & ~bits for slot, read in reads):
-            return None  # other fields of the same slot
+        for slot, bits in self._code.dependencies.reads(word):
+            if isinstance(slot, int) and bits & ~self._masks.get(slot, 0):
+                return None  # other variables in the slot
         known = {**self._is_deployed, **phis}
-        return evaluate(word, lambda slot: self._value if slot == root else None, known=known)
+        return evaluate(word, self._word, known=known)
+
+    def _word(self, slot: Value) -> int | None:
+        return self._words.get(slot) if isinstance(slot, int) else None
 
 
 @cached_on_model
