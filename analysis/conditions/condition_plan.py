@@ -130,19 +130,32 @@ def make_plan(
 
 
 def renamed(conditions: TradeConditions, setting: OrdinaryTrade) -> Iterator[WhatIf]:
-    """Yield each owner-set address as every party of a trade, as others, burnt, and as none."""
+    """Yield each owner-set address, and all of them together, as every party of a trade, as others,
+    burnt, and as none."""
     parties = [int(each, 16) for each in (setting.pool, setting.trader, setting.router)]
     others = [int(each, 16) for each in conditions.compared]
-    for slot, mask, _ in conditions.named:
-        word, bits = None if slot is None else setting.words.get(slot), int(mask, 16)
-        if word is None:
-            continue
-        shift = lowest_bit(bits)
-        for party in dict.fromkeys((*parties, *others, _NO_PARTY, *_BURNT)):
-            value = word & ~bits | party << shift
-            if value != word:
-                contract = setting.contract
-                yield WhatIf(input="name", value=value, slot=slot, contract=contract)
+    named = [(slot, int(mask, 16)) for slot, mask, _ in conditions.named if slot in setting.words]
+    for party in dict.fromkeys((*parties, *others, _NO_PARTY, *_BURNT)):
+        words: dict[Hash32, int] = {}
+        for slot, bits in named:
+            if slot is not None:
+                value = party << lowest_bit(bits)
+                yield from _as_names({slot: setting.words[slot] & ~bits | value}, setting)
+                words[slot] = words.get(slot, setting.words[slot]) & ~bits | value
+        if len(named) > 1:
+            yield from _as_names(words, setting)
+
+
+def _as_names(words: Mapping[Hash32, int], setting: OrdinaryTrade) -> Iterator[WhatIf]:
+    """Yield one what-if that sets these words, without those that are stored already."""
+    changed = [
+        WhatIf(input="name", value=word, slot=slot, contract=setting.contract)
+        for slot, word in words.items()
+        if word != setting.words[slot]
+    ]
+    if changed:
+        first, *also = changed
+        yield msgspec.structs.replace(first, also=tuple(also))
 
 
 def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:

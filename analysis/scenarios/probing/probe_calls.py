@@ -27,6 +27,8 @@ MOST_PROBES: Final = 26
 
 _PART: Final = 16
 """Divisor of the caller's balance, so that other probes have tokens left."""
+_LONG: Final = 6
+"""Elements of a long list: one that is debited once is credited six times."""
 _MATERIAL: Final = 50
 """Divisor of the supply: an amount that matters, for a caller without tokens."""
 _COIN: Final = 10**18
@@ -80,6 +82,8 @@ class _Values(msgspec.Struct, frozen=True, kw_only=True):
     is_friends: bool = False
     flag: bool = True
     """Value of every boolean."""
+    length: int = 2
+    """Elements of an array without a fixed length."""
 
 
 _Choice = tuple[_Values, int, int]
@@ -234,7 +238,7 @@ def _between(inputs: ProbeInputs) -> Iterator[_Choice]:
 
 
 def _lists(inputs: ProbeInputs) -> Iterator[_Choice]:
-    """Yield lists of two whose sum or product wraps, and of one account twice."""
+    """Yield lists of two whose sum or product wraps, of one account twice, and of many."""
     own, friend, part = inputs.caller, inputs.friend, inputs.part_raw
     for number in (2**255, 2**256 - part):
         numbers = (number, 2**256 - number)
@@ -243,6 +247,7 @@ def _lists(inputs: ProbeInputs) -> Iterator[_Choice]:
     for is_plain in (True, False):
         twice = _Values(accounts=(friend,), numbers=(part,), are_lists_of_accounts=not is_plain)
         yield twice, 0, 1
+        yield msgspec.structs.replace(twice, length=_LONG), 0, 1
 
 
 def _numbers(inputs: ProbeInputs) -> Iterable[int]:
@@ -284,7 +289,7 @@ class _Filler:
 
     def _list(self, kind: ABIType) -> object:
         dimension = kind.arrlist[-1] if kind.arrlist else ()
-        count = dimension[0] if dimension else 2
+        count = dimension[0] if dimension else self._values.length
         item = kind.item_type
         if self._values.are_lists_of_accounts and _name(item) in ("uint256", "bytes32"):
             numbers = [int(self._account(), 16) for _ in range(count)]

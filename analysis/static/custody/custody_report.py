@@ -16,10 +16,11 @@ from analysis.static.custody.memory_proof import MemoryProof
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expression_text import render, render_condition
-from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, TOTAL_SUPPLY, rank
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.storage.guarded_stores import is_guarded
+from analysis.static.token_model.storage.owned_variables import address_bits
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, Hash32, low_address, to_hash32
 
@@ -189,8 +190,9 @@ def party_of(code: ContractModel, word: Value) -> PrivilegedParty:
     bare = address_in(word)
     if isinstance(bare, int):
         return PrivilegedParty(address=low_address(bare))
-    for slot, bits in code.dependencies.reads(bare):
+    for slot, read in code.dependencies.reads(bare):
         if isinstance(slot, int):
+            bits = address_bits(code).get(slot, read) if read == MASK else read
             return PrivilegedParty(slot=to_hash32(slot), shift=lowest_bit(bits))
     return PrivilegedParty()
 

@@ -11,12 +11,13 @@ from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fa
 from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_layout import StorageLocation
+from analysis.static.dataflow.storage_layout import StorageLocation, only_clears
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.evm.function_cfg import Edge
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
+from analysis.static.token_model.storage.owned_variables import address_bits
 from core.evm.primitives import ADDRESS_MASK
 
 _LOWEST: Final = 2**64
@@ -109,14 +110,15 @@ class PrivilegedCallers:
             for key in place.keys
             for atom in self._code.dependencies.sources(key)
         )
-        bits = ADDRESS_MASK if place.is_plain else MASK
+        bits = address_bits(self._code).get(place.root, ADDRESS_MASK) if place.is_plain else MASK
         return not given and self.is_closed((place.root, bits))
 
     def _is_closed_list(self, slot: Value) -> bool:
         return all(self.is_closed((place.root, MASK)) for place in self._code.layout.of(slot))
 
     def is_closed(self, variable: Variable) -> bool:
-        """True if every writer of the variable checks its caller or succeeds only once."""
+        """True if every writer of the variable checks its caller, succeeds only once, or only
+        clears it, as a renounced role is."""
         known = self._closed.get(variable)
         if known is None:
             # assumed while it is computed: roles are granted by those who hold them
@@ -124,6 +126,9 @@ class PrivilegedCallers:
             self._assumed += 1
             writers: dict[FunctionId, set[int]] = {}
             for write in self._code.writes.to(variable):
+                values = self._code.dependencies.phi_values(write.value)
+                if all(only_clears(value, write.slot) for value in values):
+                    continue
                 writers.setdefault(write.entry, set()).add(write.pc)
             known = self._closed[variable] = all(
                 self.is_gated(entry, pcs) or is_one_shot(self._code, entry)

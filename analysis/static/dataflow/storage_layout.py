@@ -291,6 +291,19 @@ def settled_bits(word: Value, bits: int) -> int | None:
     return ones & bits if not bits & ~(ones | _zeros(word)) else None
 
 
+def only_clears(word: Value, slot: Value) -> bool:
+    """True if a store of the word to the slot sets no bit that is not set."""
+    match word:
+        case int():
+            return word == 0
+        case Expr(operation="AND", arguments=arguments):
+            return any(
+                isinstance(each, Expr) and each.operation == "SLOAD" and each.arguments[0] == slot
+                for each in arguments
+            )
+    return False
+
+
 def _ones(word: Value) -> int:
     """Return the mask of the bits that are surely one."""
     if isinstance(word, int):

@@ -151,6 +151,9 @@ _NEVER_CHECKED: Final = frozenset[Source](
 """Sources on which a compiler check depends only through the author's own arithmetic. A count or
 sum that trades move reaches its limit only if it is narrow."""
 
+_LENGTHENING: Final = _NEVER_CHECKED | {"balance", "own"}
+"""Sources of the length of a loop that may take more gas than there is."""
+
 _GROWING: Final = frozenset[Source]({"counter", "mark", "coins"})
 
 _OF_OTHERS: Final = frozenset[Source]({"balance", "unknown"})
@@ -308,7 +311,7 @@ class _Finder:
         elif site.is_operand:
             sources -= _COPIED_BY if is_copied_short(site.condition) else _ALLOCATED_BY
         elif site.is_loop:
-            sources &= _NEVER_CHECKED
+            sources &= _LENGTHENING
         elif site.effect == "overruns":
             sources &= self._checked(sources, site)
         elif site.effect == "writes" and self._is_zero_check(site):
