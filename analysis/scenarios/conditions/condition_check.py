@@ -34,7 +34,7 @@ _CRUMB: Final = 1_000
 """Divisor of an ordinary holding: a sale of less may fail for being too small."""
 
 _LOW_TAX_PCT: Final = 10.0
-"""Percentage points that an owner-set address may add to the tax on a sale."""
+"""Percentage points that an input may add to the tax on a sale without being noted."""
 
 _MOST_SHOWN: Final = 40
 
@@ -70,7 +70,7 @@ class InputValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HarmfulInput(InputValue, frozen=True, kw_only=True):
-    """An input that makes a sale fail, or costs half of it or more."""
+    """An input that makes a sale fail, or costs half of it or clearly more than usual."""
 
     also: tuple[InputValue, ...] = ()
     """Inputs set together with it."""
@@ -255,13 +255,16 @@ def read_results(
         for each in seen
         if each.is_harmful and each not in names and not _is_crumb(written.buyer, each)
     ]
+    dearer = [
+        each for each in seen if each not in (*harmful, *names) and _is_dearer(each, usual_tax)
+    ]
     untested = _untested(written, not_simulated, accounts)
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
     real = [each for each in harmful if _is_ordinary(written.setup, each.what_if)]
     later = [each for each in real if each.what_if.input in _LATER]
     after_others = [each for each in real if _follows_others(each.what_if)]
     return ConditionFindings(
-        untested=bool(untested) or not is_complete or len(real) < len(harmful),
+        untested=bool(untested or dearer) or not is_complete or len(real) < len(harmful),
         blocked_later=any(not isinstance(each.sale, Passed) for each in later),
         tax_rises=any(isinstance(each.sale, Passed) for each in (*later, *after_others)),
         blocked_after_others=any(not isinstance(each.sale, Passed) for each in after_others),
@@ -271,7 +274,7 @@ def read_results(
             written,
             results,
             untested,
-            [*harmful, *worse_names],
+            [*harmful, *worse_names, *dearer],
             is_complete=is_complete,
         ),
     )
@@ -291,6 +294,13 @@ def _is_worse(outcome: WhatIfOutcome, usual_tax: float | None) -> bool:
         return outcome.is_harmful
     tax = outcome.sale.tax
     return tax is None or tax > _LOW_TAX_PCT + (usual_tax or 0)
+
+
+def _is_dearer(outcome: WhatIfOutcome, usual_tax: float | None) -> bool:
+    """True if a sale is taxed clearly more than usual, for another reason than its size."""
+    tax = outcome.sale.tax if isinstance(outcome.sale, Passed) else None
+    is_of_size = outcome.what_if.input in ("amount", "price", "size")
+    return not is_of_size and tax is not None and tax > _LOW_TAX_PCT + (usual_tax or 0)
 
 
 def _depends_on_conditions(

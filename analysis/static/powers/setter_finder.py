@@ -24,6 +24,7 @@ from analysis.static.powers.static_powers import Authority, Relation, Setter, St
 from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import FlagState, closing_states
+from analysis.static.token_model.storage.constant_slots import may_be_entry
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.variable_writers import written_to
 from analysis.static.token_model.storage.write_index import StorageWrite
@@ -286,8 +287,9 @@ class SetterComputation:
         argument = word.arguments[0] if word.arguments else None
         if word.operation == "SLOAD":
             places = self._code.layout.of(word.arguments[0])
-            if len(places) == 1 and places[0].is_plain and places[0].slot is not None:
-                return self._leaf("slot", places[0].slot)
+            slot = places[0].slot if len(places) == 1 and places[0].is_plain else None
+            if slot is not None and not may_be_entry(slot):
+                return self._leaf("slot", slot)
         elif word.operation == "CALLDATALOAD" and isinstance(argument, int):
             self.is_of_state = False
             return self._leaf("argument", argument)

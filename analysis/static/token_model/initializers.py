@@ -17,6 +17,7 @@ from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.access_control import caller_checks
 from analysis.static.token_model.memoize import cached_on_model
+from analysis.static.token_model.storage.constant_slots import may_be_entry
 from analysis.static.token_model.storage.write_index import StorageWrite
 
 FlagState = Mapping[Variable, int]
@@ -83,7 +84,7 @@ def _flags(code: ContractModel, entry: FunctionId) -> dict[Variable, tuple[int, 
         (slot, bits): None
         for branch in code.functions.cfg(entry).branches()
         for slot, bits in code.dependencies.reads(branch.condition)
-        if isinstance(slot, int)
+        if isinstance(slot, int) and not may_be_entry(slot)
     }
     flags: dict[Variable, tuple[int, ...] | None] = {}
     for flag in tested:
