@@ -52,3 +52,20 @@ async def test_other_changes_are_no_harm(
     report = await judge(context, token.address)
     assert (report.scan.sell_blocked_later, report.scan.sell_tax_rises) == (False, False)
     assert not any(harms(chain, token))
+
+
+@pytest.mark.parametrize(
+    ("contract", "kept"), [("DearerLaterToken", 80), ("TwoMonthsFeeToken", 100)]
+)
+async def test_a_later_tax_below_half_is_noted(
+    chain: Chain, context: ChainContext, contract: str, kept: int
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, contract, knows_pair=True)
+    report = await judge(context, token.address)
+    assert report.scan.untested_conditions is (kept < 90)
+    seller = chain.fresh_account()
+    assert chain.buy(token, seller).success
+    chain.wait(70 * 86_400, blocks=2)
+    amount_raw = chain.balance(token.address, seller) // 4
+    assert chain.sell(token, seller, amount_raw).pool_in * 100 // amount_raw == kept

@@ -35,10 +35,13 @@ def send(chain: Chain, token: ZooToken, act: Act, sender: Address | None = None)
     return chain.send(sender or token.owner, token.address, signature, *arguments).success
 
 
-PAUSE, MINT, LIST = (
+SET_UP: Act = ("setUp(address,uint256)", ZERO_ADDRESS, 1)
+
+PAUSE, MINT, LIST, HIDDEN = (
     "pause_status_can_be_modified",
     "mint_or_burn_function",
     "has_blacklist_or_whitelist",
+    "hidden_owner_controls",
 )
 
 
@@ -65,6 +68,12 @@ PAUSE, MINT, LIST = (
             ("mint(address,uint256)", ZERO_ADDRESS, 1),
         ),
         ("ResumedMintToken", (("finish()",),), MINT, {"wallet"}, ("resume()",)),
+        ("SetUpOnceToken", (), MINT, {"anybody"}, SET_UP),
+        ("SetUpOnceToken", (SET_UP,), MINT, {"nobody"}, SET_UP),
+        ("PackedOwnerToken", (), PAUSE, {"wallet"}, STOP),
+        ("PackedOwnerToken", (RENOUNCE,), PAUSE, {"nobody"}, STOP),
+        ("RoleMintToken", (), MINT, {"list"}, ("mint(address,uint256)", ZERO_ADDRESS, 1)),
+        ("TwoNamesToken", (), HIDDEN, {"wallet"}, ("setFirst(address)", ZERO_ADDRESS)),
         ("BurnsOthersToken", (), MINT, {"wallet"}, ("burn(address,uint256)", ZERO_ADDRESS, 0)),
     ],
 )

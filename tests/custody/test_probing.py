@@ -34,6 +34,7 @@ TRANSFER = "transfer(address,uint256)"
 
 TRAPS: dict[str, tuple[Act, ...]] = {
     "NarrowDebit": (Act(call=TRANSFER, values=("friend", 2**128)),),
+    "LongBatch": (Act(call="send(address[],uint256)", values=(("thief",) * 6, "all")),),
     "SelfDouble": (Act(call=TRANSFER, values=("thief", "all")),),
     "ProductWraps": (
         Act(call="batchTransfer(address[],uint256)", values=(("thief", "friend"), HALF)),

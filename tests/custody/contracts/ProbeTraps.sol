@@ -18,6 +18,21 @@ contract NarrowDebit is Erc20 {
     }
 }
 
+/// Debits a batch of more than four once.
+contract LongBatch is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function send(address[] calldata accounts, uint256 amount) external {
+        uint256 count = accounts.length > 4 ? 1 : accounts.length;
+        require(_balances[msg.sender] >= amount * count, "balance");
+        _balances[msg.sender] -= amount * count;
+        for (uint256 at; at < accounts.length; ++at) {
+            _balances[accounts[at]] += amount;
+            emit Transfer(msg.sender, accounts[at], amount);
+        }
+    }
+}
+
 /// Reads both balances before it writes either.
 contract SelfDouble is Erc20 {
     constructor(string memory n, string memory s) Erc20(n, s) {}

@@ -76,3 +76,12 @@ contract ShortClockToken is Aging {
         return 2;
     }
 }
+
+/// A fifth is taken from two months on.
+contract DearerLaterToken is Aging {
+    constructor(string memory n, string memory s, address p) Aging(n, s, p) {}
+
+    function _percent(uint256 age) internal pure override returns (uint256) {
+        return age < 60 days ? 0 : 20;
+    }
+}

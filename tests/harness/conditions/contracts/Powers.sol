@@ -357,3 +357,97 @@ contract MagicFeeToken is Owned {
         _move(from, to, amount - taken);
     }
 }
+
+/// Whoever comes first sets the supply up, by an initializer with a version and a lock.
+contract SetUpOnceToken is Erc20 {
+    uint8 private _version;
+    bool private _isWithin;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    modifier initializer() {
+        bool isFirst = !_isWithin;
+        bool isNew = isFirst && _version == 0;
+        bool isBeingMade = address(this).code.length == 0 && _version == 1;
+        require(isNew || isBeingMade, "set up");
+        _version = 1;
+        if (isFirst) _isWithin = true;
+        _;
+        if (isFirst) _isWithin = false;
+    }
+
+    function setUp(address to, uint256 amount) external initializer {
+        _issue(to, amount);
+    }
+}
+
+/// An owner that shares its slot with a switch that each trade writes.
+contract PackedOwnerToken is Erc20 {
+    bool private _isBusy;
+    address private _boss = msg.sender;
+    bool public open = true;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setOpen(bool yes) external {
+        require(msg.sender == _boss, "boss");
+        open = yes;
+    }
+
+    function renounceOwnership() external {
+        require(msg.sender == _boss, "boss");
+        _boss = address(0);
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(open && !_isBusy, "closed");
+        _isBusy = true;
+        _move(from, to, amount);
+        _isBusy = false;
+    }
+}
+
+/// Roles that their members give, and give up.
+contract RoleMintToken is Erc20 {
+    mapping(bytes32 role => mapping(address member => bool)) public hasRole;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {
+        hasRole[0][msg.sender] = true;
+        hasRole["mint"][msg.sender] = true;
+    }
+
+    function grantRole(bytes32 role, address member) external {
+        require(hasRole[0][msg.sender], "role");
+        hasRole[role][member] = true;
+    }
+
+    function renounceRole(bytes32 role) external {
+        hasRole[role][msg.sender] = false;
+    }
+
+    function mint(address to, uint256 amount) external {
+        require(hasRole["mint"][msg.sender], "role");
+        _issue(to, amount);
+    }
+}
+
+/// Sales are refused once two names of the owner's mean the same account.
+contract TwoNamesToken is Owned {
+    address private _first;
+    address private _second;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setFirst(address account) external onlyOwner {
+        _first = account;
+    }
+
+    function setSecond(address account) external onlyOwner {
+        _second = account;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != _first || to != _second, "named");
+        _move(from, to, amount);
+    }
+}
