@@ -44,8 +44,8 @@ _USUAL_BLOCK_S: Final = 12
 _CRUMB: Final = 1_000
 """Divisor of an ordinary holding: a smaller sale may fail for being too small."""
 
-_PRICE_LEVELS: Final = (400, 3_000)
-"""Quote reserves after a large buy, in percent of today's."""
+_PRICE_LEVELS: Final = (400, 3_000, 30)
+"""Quote reserves after a large trade, in percent of today's."""
 
 _UNPLAYABLE: Final[dict[Source, str]] = {
     "block_hash": "a block's hash cannot be chosen",

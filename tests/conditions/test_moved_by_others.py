@@ -59,6 +59,11 @@ def buy_half(chain: Chain, token: ZooToken, _trader: Address) -> None:
     assert chain.buy(token, chain.fresh_account(), coins_raw).success
 
 
+def sell_much(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    amount_raw = chain.balance(token.address, token.owner)
+    assert chain.sell(token, token.owner, amount_raw).success
+
+
 def send_odd(chain: Chain, token: ZooToken, trader: Address) -> None:
     more = (0xDEAD - chain.balance(token.address, trader)) % 2**16
     assert chain.transfer(token.address, token.owner, trader, more).success
@@ -94,6 +99,7 @@ ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("NarrowCountToken", "WideCountToken", sell_often, "crowd"),
     ("RisingTaxToken", "FallingTaxToken", sell_often, "tax"),
     ("PriceTaxToken", "PriceFeeToken", buy_half, "tax"),
+    ("FullPoolToken", "FullPoolFeeToken", sell_much, "crowd"),
     ("OddBalanceToken", "WideCountToken", send_odd, "untested"),
     ("HalfShownToken", "NamedFeeToken", name_pool, "disguise"),
     ("SaysNoToken", "NamedFeeToken", name_pool, "disguise"),

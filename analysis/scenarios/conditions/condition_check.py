@@ -27,7 +27,7 @@ _YEAR_S: Final = 365 * 86_400
 """Time ahead within which a sale that the clock alone stops counts as harm, not as untested."""
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
 _ORDINARY_GAS: Final = (100_000, 2_500_000)
-_ORDINARY_PRICE_PCT: Final = (100, 400)
+_ORDINARY_PRICE_PCT: Final = (25, 400)
 """Quote reserves in percent of today's: fourfold is a price sixteen times today's."""
 
 _CRUMB: Final = 1_000

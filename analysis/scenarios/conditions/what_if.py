@@ -69,7 +69,7 @@ _STOP: Final = "0x00"
 """Code of a wallet that accepts coins, for pools in which the trader is paid in coins: nodes before
 EIP-7702 cannot run a delegation."""
 
-_WHALE: Final = "large buyer"
+_WHALE: Final = "large trader"
 _OTHER_SELLERS: Final = ("second seller", "third seller")
 """Accounts that sell after the trader where the price has changed, each in a separate block."""
 
@@ -247,18 +247,22 @@ class _Writer:
         sales = self._write_sales(builder, bought_raw)
         payers = {trader: amount_in}
         others: tuple[SaleSteps, ...] = ()
-        if self._what_if.input == "price":
+        given: dict[Address, dict[Hash32, Hash32]] = {}
+        if self._what_if.input == "price" and self._what_if.value > _WHOLE_PCT:
             whale, whale_pays = setup.trader(_WHALE), self._whale_pays()
             payers[whale] = whale_pays
             others = tuple(self._write_others(builder, bought_raw))
             payers |= {setup.trader(name): amount_in for name in _OTHER_SELLERS}
             write_unread_buy(account_calls(builder[1], _WHALE), setup, whale, whale_pays)
+        elif self._what_if.input == "price":
+            given = self._write_large_sale(builder, bought_raw)
+            payers[setup.trader(_WHALE)] = RawAmount(0)
         payers |= self._write_giving(builder)
         blocks = tuple(
             self._changed(block, at, buy.buy) if at >= _FIRST[self._extent] else block
             for at, block in enumerate(builder.blocks())
         )
-        simulation = build_simulation(setup, blocks, payers=payers)
+        simulation = build_simulation(setup, blocks, payers=payers, given=given)
         if self._what_if.input == "wallet":
             simulation = self._with_wallet_code(simulation)
         return InputSimulation(
@@ -328,6 +332,25 @@ class _Writer:
                 *(write_sale(builder[2], setup, trader, order) for order in less),
             )
         return tuple(write_sale(builder[2], setup, trader, order) for order in orders)
+
+    def _write_large_sale(
+        self, builder: SimulationBuilder, bought_raw: RawAmount
+    ) -> dict[Address, dict[Hash32, Hash32]]:
+        """Write a sale that lowers the price; return the slots that give the tokens for it. Empty:
+        it is not known where they are kept, so that the sale fails."""
+        setup, whale = self._setup, self._setup.trader(_WHALE)
+        reserve_raw = setup.quote_reserve_raw * bought_raw // max(1, self._buyer.amount_in)
+        amount = RawAmount(
+            max(1, reserve_raw * (_WHOLE_PCT - self._what_if.value) // self._what_if.value)
+        )
+        calls = account_calls(builder[1], _WHALE)
+        approval = write_approval(calls, setup, whale, _WHALE, UNLIMITED)
+        order = Order(label=_WHALE, amount=amount)
+        write_sale(calls, setup, whale, order, approval=approval)
+        if setup.token_slot_index is None:
+            return {}
+        token = setup.candidate.token
+        return {token: balance_override(whale, amount, index=setup.token_slot_index)}
 
     def _whale_pays(self) -> RawAmount:
         more = self._what_if.value - _WHOLE_PCT

@@ -359,3 +359,24 @@ contract ConstantFeeToken is Traded {
         _move(from, to, amount - fee);
     }
 }
+
+/// Refuses sales once others have sold: the pool then holds much more than at first.
+contract FullPoolToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(to != pair || _balances[pair] < SUPPLY * 9 / 10, "full");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: a fee is smaller then.
+contract FullPoolFeeToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 fee = to == pair && _balances[pair] < SUPPLY * 9 / 10 ? amount / 100 : 0;
+        _move(from, address(this), fee);
+        _move(from, to, amount - fee);
+    }
+}
