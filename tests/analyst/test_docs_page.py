@@ -36,8 +36,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     files = new_serving(folder / "assay.duckdb")
     fill(files)
     write_open_script(files)
-    notebook = ROOT / "docs" / "notebooks" / "ten_questions.py"
-    (folder / notebook.name).write_bytes(notebook.read_bytes())
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.py"):
+        (folder / notebook.name).write_bytes(notebook.read_bytes())
     script = folder / "assay"
     script.write_text(f'#!/bin/sh\nexec {sys.executable} -m assay "$@"\n', encoding="utf-8")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
@@ -80,6 +80,7 @@ def test_the_page_can_be_followed(desk: Path, capfd: pytest.CaptureFixture[str])
     shown = capfd.readouterr().out
     assert "TKN" in shown
     assert "warning" in shown
+    assert "launches_per_hour" in shown
     written = {path.name for path in desk.iterdir()}
     assert {"dangers.csv", "flags.parquet", "export"} <= written
     assert len(list((desk / "pictures").glob("*.png"))) == 10
