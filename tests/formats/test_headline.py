@@ -1,11 +1,13 @@
 """Protects the headline: every check has words, problems come first, untested is not good."""
 
 import json
+import re
 
 import msgspec
 import pytest
 from hypothesis import given
 
+from analysis.scenarios.trade.trade_outcome import BROUGHT_NOTHING
 from api.formats.native.native import render_native
 from api.formats.prose.check_words import CHECK_WORDS
 from api.formats.prose.headline import RANKED, headline_of, refusal_headline
@@ -27,6 +29,7 @@ from tests.harness.api.sample_reports import (
 )
 
 STANDING = "problems found"
+NO_SALE = "sell: the buy did not pass, so there was nothing to sell"
 
 
 def served_headline(report: Report) -> tuple[str, Summary]:
@@ -60,11 +63,21 @@ def test_a_headline_calls_nothing_good_that_is_not(report: Report) -> None:
         assert "no trades were tested" in sentence.lower() or "being simulated" in sentence
 
 
+@given(reports())
+def test_a_headline_is_a_few_plain_sentences(report: Report) -> None:
+    sentence, summary = served_headline(report)
+    words = re.sub("“.*?”", "", sentence)
+    assert ";" not in words
+    assert not re.search(r"\b(1|one) \w+s can\b", words)
+    if summary.verdict == "warning" and summary.can_buy and summary.can_sell:
+        assert not sentence.startswith("No problems found")
+
+
 CASES: tuple[tuple[dict[str, object], str], ...] = (
-    ({}, "No problems found in 39 of 41 checks; two could not be answered"),
+    ({}, "No problems found in 39 of 41 checks. Two could not be answered"),
     (
         {"is_settled": False},
-        "No problems found in 39 of 41 checks; two could not be answered. "
+        "No problems found in 39 of 41 checks. Two could not be answered. "
         "The analysis is still running",
     ),
     (
@@ -74,13 +87,13 @@ CASES: tuple[tuple[dict[str, object], str], ...] = (
     ),
     (
         {"liquidity_risk": "unknown_old"},
-        "No problems found in 40 of 41 checks; one could not be answered",
+        "No problems found in 40 of 41 checks. One could not be answered",
     ),
     ({"pools": ()}, "It has no pool, so no trades were tested"),
     (
         {"pools": (make_pool(buy="pending", sell="pending", buy_tax=None, sell_tax=None),)},
         "Trades are still being simulated. "
-        "No problems found in 36 of 41 checks; five could not be answered",
+        "No problems found in 36 of 41 checks. Five could not be answered",
     ),
     (
         {"pools": (make_pool(sell="refused", sell_tax=None),)},
@@ -88,16 +101,37 @@ CASES: tuple[tuple[dict[str, object], str], ...] = (
     ),
     (
         {"pools": (make_pool(buy_tax=3.0, sell_tax=99.996),)},
-        "Selling pays you less than 0.01 % of its value",
+        "Selling pays you less than 0.01 % of what the tokens are worth",
     ),
     (
         {"pools": (make_pool(buy_tax=3.0, sell_tax=99.9),)},
-        "Selling pays you only 0.1 % of its value",
+        "Selling pays you only 0.1 % of what the tokens are worth",
     ),
-    ({"pools": (make_pool(buy_tax=3.0, sell_tax=100.0),)}, "Selling pays you nothing of its value"),
+    (
+        {"pools": (make_pool(buy_tax=3.0, sell_tax=100.0),)},
+        "Selling pays you nothing of what the tokens are worth",
+    ),
     (
         {"pools": (make_pool(buy_tax=1.5, sell_tax=1.5),)},
         "You pay 1.5 % tax on buys and sales. No other problems found",
+    ),
+    (
+        {"pools": (make_pool(buy="refused", sell=None, error_message=f"buy: bot; {NO_SALE}"),)},
+        "You can't buy it: the trade fails with “bot”",
+    ),
+    (
+        {
+            "pools": (
+                make_pool(
+                    buy="refused", sell=None, error_message=f"buy: {BROUGHT_NOTHING}; {NO_SALE}"
+                ),
+            )
+        },
+        "You can't buy it: a buy brings no tokens",
+    ),
+    (
+        {"pools": (make_pool(sell="refused", error_message="sell: execution failed"),)},
+        "You can buy it, but you can't sell it",
     ),
     (
         {"funds_can_be_drained": True},
@@ -119,12 +153,12 @@ CREATOR, HOLDER = Address("0x" + "55" * 20), Address("0x" + "77" * 20)
     [
         (
             {"address": CREATOR, "share_pct": 100.0},
-            "its creator can withdraw all the liquidity at any time. "
+            "the creator can withdraw all the liquidity at any time. "
             "After that, selling pays nothing",
         ),
         (
             {"address": OWNER, "share_pct": 80.5},
-            "its owner can withdraw 80.5 % of the liquidity at any time",
+            "the owner can withdraw 80.5 % of the liquidity at any time",
         ),
         (
             {"address": None, "share_pct": 100.0},

@@ -26,19 +26,19 @@ anvil_node, demo_world, facts = old_states.anvil_node, old_states.demo_world, ol
 
 MIN_LIQUIDITY_USD = 100.0
 
-CLEAN = "No problems found in 39 of 41 checks; two could not be answered"
+CLEAN = "No problems found in 39 of 41 checks. Two could not be answered"
 WITHDRAWABLE = (
     "You can buy and sell it, but * can withdraw all the liquidity at any time. "
     "After that, selling pays nothing"
 )
 UNSELLABLE = "You can buy it, but you can't sell it"
-OWNER_SELLS = f"{UNSELLABLE}. Its owner can sell it"
+OWNER_SELLS = f"{UNSELLABLE}. The owner can sell it"
 TAXED_3 = (
-    "You pay 3 % tax on buys, sales and transfers, and the owner can change the tax (at most "
-    "10 %). No other problems found"
+    "You pay 3 % tax on buys, sales and transfers. The owner can change the tax (at most 10 %). "
+    "No other problems found"
 )
 SHORT_OF_TAX = (
-    f"{UNSELLABLE}: the pool gets less than it asks for. Its owner can sell it. You pay 3 % tax on "
+    f"{UNSELLABLE}: the pool gets less than it asks for. The owner can sell it. You pay 3 % tax on "
     "buys and transfers"
 )
 CLOSED = (
@@ -50,30 +50,30 @@ REPLACEABLE = "You can buy and sell it, but its code can be replaced at any time
 
 # Obstacles for people by token; every other one of the zoo is CLEAN.
 HEADLINES = {
-    "buy_tax": "You pay 7 % tax on buys, and the owner can change the tax",
-    "sell_tax": "You pay 12 % tax on sales, and the owner can change the tax",
-    "both_tax": "You pay 5 % tax on buys and 9 % tax on sales, and the owner can change the tax",
+    "buy_tax": "You pay 7 % tax on buys. The owner can change the tax",
+    "sell_tax": "You pay 12 % tax on sales. The owner can change the tax",
+    "both_tax": "You pay 5 % tax on buys and 9 % tax on sales. The owner can change the tax",
     "transfer_tax": TAXED_3,
     "algebra_transfer_tax": TAXED_3,
     "solid_transfer_tax": TAXED_3,
     "sell_blocked": "You can buy it, but only the owner can sell it",
     "not_opened": CLOSED,
     "v3_not_opened": CLOSED,
-    "blacklist": "You can buy it, but you can't sell or transfer it: the token answers “bot”. Its "
+    "blacklist": "You can buy it, but you can't sell or transfer it: the token answers “bot”. The "
     "owner can sell it. Single addresses can be blocked from trading",
-    "cooldown": "You can't sell right after buying; a sale 5 minutes later works. No other "
+    "cooldown": "You can't sell right after buying. A sale 5 minutes later works. No other "
     "problems found",
     "max_transaction": "You can buy and sell it, but one transfer can move at most 1 % of the "
-    "supply, and the owner can change that",
+    "supply. The owner can change that",
     "tiny_transaction": "You can buy and sell it, but one transfer can move at most 0.01 % of the "
     "supply. You pay 2 % tax on buys, sales and transfers. It is unknown whether you can still "
     "sell it within the next 30 days",
-    "max_wallet": "You can buy and sell it, but a wallet can hold at most 2 % of the supply, and "
-    "the owner can change that",
+    "max_wallet": "You can buy and sell it, but a wallet can hold at most 2 % of the supply. "
+    "The owner can change that",
     "mintable": "You can buy and sell it, but the owner can create tokens",
     "pausable": "You can buy and sell it, but the owner can pause all transfers",
     # The node may have lost the states round its creation.
-    "clone_1167": "No problems found in * checks; * could not be answered",
+    "clone_1167": "No problems found in * checks. * could not be answered",
     "proxy_1967": REPLACEABLE,
     "proxy_beacon": REPLACEABLE,
     "timebomb_constant": f"{CLEAN}. Its code names a date, 1 January 2100",
@@ -85,7 +85,7 @@ HEADLINES = {
     "drain_open": "Anyone can take tokens out of your wallet",
     "drain_keeper": "One address, *, can take tokens out of your wallet",
     "silent_refusal": "You can buy it, but you can't sell or transfer it: transfers report success "
-    "and move nothing. Its owner can sell it",
+    "and move nothing. The owner can sell it",
     "thin": "Its largest pool holds only $90, so no trades were tested",
     "v3_transfer_tax": SHORT_OF_TAX,
     "v4_transfer_tax": SHORT_OF_TAX,
@@ -98,9 +98,9 @@ HEADLINES = {
     "evades_rich": OWNER_SELLS,
     "evades_round": OWNER_SELLS,
     "evades_clock": f"{OWNER_SELLS}. You must wait between two transfers",
-    "dumping": "Selling pays you less than 0.01 % of its value. You can sell it right away, but "
-    "not after 5 minutes",
-    "partial_sale": "Selling pays you only 0.1 % of its value",
+    "dumping": "Selling pays you less than 0.01 % of what the tokens are worth. You can sell it "
+    "right away, but not after 5 minutes",
+    "partial_sale": "Selling pays you only 0.1 % of what the tokens are worth",
     "melting": "Buying gives you only 1 % of what you pay for. After 30 days, sales are taxed 99 %",
     "frozen": "You can buy it, but you can't sell or transfer it: the token answers “frozen”",
     "v4_dynamic_fee": "You can buy and sell it, but each trade costs a 5 % fee, which a program of "
@@ -111,12 +111,12 @@ HEADLINES = {
     "not proved that tokens move only with their holder's consent",
 }
 LAUNCHED = {
-    "curve": "Still on its bonding curve, so no trades were tested. No problems found in 28 of 41 "
-    "checks; 13 could not be answered",
+    "curve": "It is still on its bonding curve, so no trades were tested. No problems found in 28 "
+    "of 41 checks. 13 could not be answered",
     "curve_fresh": "Nobody has bought it yet on its bonding curve at demo-curve, so no trades were "
     "tested",
     "curve_sold_out": "It was launched on demo-curve and has no pool now, so no trades were tested",
-    "graduated": "No problems found in 38 of 41 checks; three could not be answered",
+    "graduated": "No problems found in 38 of 41 checks. Three could not be answered",
     "seeded": CLEAN,
 }
 """Headlines of all tokens of the demo's launch platforms."""
@@ -124,15 +124,15 @@ LAUNCHED = {
 TAKES = "Can take your tokens: *take tokens out of your wallet*"
 TAX_POWER = "Can change the tax: Held by the owner"
 ONLY_OWNER = "Can block single addresses from trading: Held by *"
-NO_REASON = "Blocked: Every simulated sale fails, but its owner can sell"
+NO_REASON = "Blocked: Every simulated sale fails, but the owner can sell"
 SHUT = {
     "Buy": "Blocked: The token answers “trading is not open”",
-    "Sell": "Blocked: The token answers “trading is not open”, but its owner can sell",
+    "Sell": "Blocked: The token answers “trading is not open”, but the owner can sell",
     "Transfer": "Blocked: The token answers “trading is not open”",
     "Owner and powers": "Can pause all transfers: Held by the owner, with one more",
 }
 SHORT = {
-    "Sell": "Blocked: The pool gets less than it asks for, but its owner can sell",
+    "Sell": "Blocked: The pool gets less than it asks for, but the owner can sell",
     "Owner and powers": ONLY_OWNER,
 }
 FEE = "5 % fee: Set by a program of its pool (a hook)"
@@ -146,12 +146,12 @@ TILES: dict[str, dict[str, str]] = {
     "not_opened": SHUT,
     "v3_not_opened": SHUT,
     "blacklist": {
-        "Sell": "Blocked: The token answers “bot”, but its owner can sell",
+        "Sell": "Blocked: The token answers “bot”, but the owner can sell",
         "Transfer": "Blocked: The token answers “bot”",
         "Owner and powers": ONLY_OWNER,
     },
     "max_transaction": {
-        "Transfer": "Limited: One transfer can move at most 1 % of the supply, *",
+        "Transfer": "Limited: One transfer can move at most 1 % of the supply. *",
         "Owner and powers": "Can limit the size of transfers or holdings: Held by the owner",
     },
     "tiny_transaction": {
@@ -159,7 +159,7 @@ TILES: dict[str, dict[str, str]] = {
         "Owner and powers": "Has an owner: *",
     },
     "max_wallet": {
-        "Transfer": "Limited: A wallet can hold at most 2 % of the supply, *",
+        "Transfer": "Limited: A wallet can hold at most 2 % of the supply. *",
         "Owner and powers": "Can limit the size of transfers or holdings: Held by the owner",
     },
     "mintable": {"Owner and powers": "Can create tokens: Held by the owner"},
@@ -197,8 +197,8 @@ TILES: dict[str, dict[str, str]] = {
     "evades_rich": {"Sell": NO_REASON, "Owner and powers": ONLY_OWNER},
     "evades_round": {"Sell": NO_REASON, "Owner and powers": ONLY_OWNER},
     "evades_clock": {"Sell": NO_REASON, "Owner and powers": ONLY_OWNER},
-    "dumping": {"Sell": "You lose 99.99 %: of what it is worth"},
-    "partial_sale": {"Sell": "You lose 99.9 %: of what it is worth"},
+    "dumping": {"Sell": "You lose 99.99 %: of what the tokens are worth"},
+    "partial_sale": {"Sell": "You lose 99.9 %: of what the tokens are worth"},
     "melting": {
         "Buy": "You lose 99 %",
         "Sell": "Tax rises later: After 30 days, sales are taxed 99 %",

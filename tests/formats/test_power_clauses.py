@@ -78,7 +78,11 @@ def power(check: str, what: str, kind: str, **changes: Any) -> Power:
             power(PAUSE, "stop", "wallet", holder=OTHER, detail="a Safe that 1 of 2 owners sign"),
             f"a Safe that 1 of 2 owners sign, {SHOWN}, can pause all transfers",
         ),
-        (PAUSE, power(PAUSE, "stop", "anybody"), "anyone can pause all transfers"),
+        (
+            PAUSE,
+            power(PAUSE, "stop", "anybody"),
+            "anyone can call a function that pauses all transfers",
+        ),
         (
             PAUSE,
             power(PAUSE, "stop", "nobody"),
@@ -125,7 +129,54 @@ def test_the_worst_live_power_is_told() -> None:
         f"one wallet, {SHOWN}, can destroy other people's tokens"
     )
     second = power(SUPPLY, "mint", "wallet", holder=Address("0x" + "34" * 20))
-    assert sentence(SUPPLY, live, second) == "2 wallets can create tokens"
+    assert sentence(SUPPLY, live, second) == "two wallets can create tokens"
+    assert sentence(SUPPLY, live, live) == f"one wallet, {SHOWN}, can create tokens"
+    by_list, by_anyone = power(SUPPLY, "mint", "list"), power(SUPPLY, "mint", "anybody")
+    assert sentence(SUPPLY, by_list, live) == "several accounts can create tokens"
+    assert sentence(SUPPLY, by_anyone, live) == "anyone can call a function that creates tokens"
+
+
+HIDDEN = "hidden_owner_controls"
+
+
+def test_one_holders_powers_are_one_sentence() -> None:
+    powers = [
+        power(check, what, "wallet", holder=OTHER)
+        for check, what in ((HIDDEN, "condition"), (SUPPLY, "mint"))
+    ]
+    report = make_report(
+        static=make_static(**{SUPPLY: True}),
+        hidden_owner_controls=True,
+        ownership_renounced=False,
+        powers=tuple(powers),
+    )
+    assert headline_of(rendered(report)) == (
+        f"You can buy and sell it, but one wallet, {SHOWN}, can create tokens and change the rules "
+        "of trades"
+    )
+
+
+def test_a_danger_comes_before_a_warning() -> None:
+    """A wallet that kept control over sales is one, once ownership was renounced."""
+    kept = power(HIDDEN, "condition", "wallet", holder=OTHER)
+    mint = power(SUPPLY, "mint", "anybody")
+    report = make_report(
+        static=make_static(**{SUPPLY: True}),
+        hidden_owner_controls=True,
+        ownership_renounced=True,
+        powers=(mint, kept),
+    )
+    assert headline_of(rendered(report)) == (
+        f"One wallet, {SHOWN}, can change the rules of trades. Anyone can call a function that "
+        "creates tokens"
+    )
+
+
+def test_what_only_trades_change_has_no_holder() -> None:
+    given = power(TAX, "tax", "trades")
+    assert sentence(TAX, given, ownership_renounced=True) == (
+        "only trades can change the tax, as tested"
+    )
 
 
 def test_a_rule_that_stands_is_not_called_dead() -> None:
@@ -162,7 +213,7 @@ def test_a_bounded_tax_is_told_with_its_bound_in_the_headline() -> None:
         pools=(make_pool(sell_tax=3.0),),
     )
     assert headline_of(rendered(report)) == (
-        "You pay 3 % tax on sales, and the owner can change the tax (at most 10 %). "
+        "You pay 3 % tax on sales. The owner can change the tax (at most 10 %). "
         "No other problems found"
     )
 

@@ -235,7 +235,7 @@ async def test_every_page_of_a_token_has_the_same_sentence(world: World) -> None
     client = world.client()
     for path in ("", "/exit", "/liquidity", "/hooks"):
         text = (await client.get(f"{PAGE}{path}", headers=PAGES)).text
-        assert "its creator can withdraw all the liquidity at any time" in text, path
+        assert "the creator can withdraw all the liquidity at any time" in text, path
 
 
 async def test_own_script_and_style_stay_small_and_load_from_here(

@@ -130,8 +130,8 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         fine="no tested trade is taxed 10 % or more",
     ),
     "timebomb": CheckWords(
-        wrong="the code acts differently at some time",
-        unknown="whether the code acts differently at some time",
+        wrong="the code behaves differently depending on the time",
+        unknown="whether the code behaves differently depending on the time",
         fine="no date in the code is near",
     ),
     "is_proxy": CheckWords(
@@ -175,9 +175,9 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         fine="every case in which the code blocks or taxes trades was tested",
     ),
     "hidden_owner_controls": CheckWords(
-        wrong="someone can block or tax trades in a way that no other check names",
-        unknown="whether someone can block or tax trades in a way that no other check names",
-        fine="nobody can block or tax trades in a way that no other check names",
+        wrong="someone can change the rules of trades",
+        unknown="whether someone can change the rules of trades",
+        fine="nobody can change the rules of trades in a way that no other check names",
     ),
     "disguised_code": CheckWords(
         wrong="its creation hid balances or approvals",

@@ -7,12 +7,12 @@ them. Texts of tokens and nodes are untrusted: cut, escaped and quoted.
 from collections.abc import Callable, Collection
 from typing import Final
 
-from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.check_words import CHECK_WORDS, capital
 from api.formats.prose.function_names import FALLBACK
 from api.formats.prose.hook_clauses import hook_fee_clause
-from api.formats.prose.power_clauses import idle_clause, power_clause, power_holder
+from api.formats.prose.power_clauses import act_clause, idle_clause, power_clause, power_holder
 from api.formats.prose.proofs import WithdrawerSeen
-from api.formats.prose.prose import listed, percent, short, usd
+from api.formats.prose.prose import listed, percent, short, spelled, usd
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.prose.time_clauses import (
     cooldown_clause,
@@ -30,9 +30,7 @@ from core.report.report import LIQUIDITY_UNKNOWN, ReportRow
 
 def tax_change_clause(rendered: RenderedReport) -> str:
     """Build the clause on changes of the tax, or of the fee that a hook sets."""
-    return (
-        hook_fee_clause(rendered) or f"{_who(rendered, 'tax_can_be_modified')} can change the tax"
-    )
+    return hook_fee_clause(rendered) or act_clause(_who(rendered, "tax_can_be_modified"), "tax")
 
 
 def theft_clause(rendered: RenderedReport) -> str:
@@ -48,14 +46,15 @@ def theft_clause(rendered: RenderedReport) -> str:
 def _names(rendered: RenderedReport, addresses: Collection[Address]) -> str:
     owner = rendered.report.token.owner_address
     if owner is not None and owner in addresses:
-        return "the owner" if len(addresses) == 1 else f"the owner and {len(addresses) - 1} more"
+        more = len(addresses) - 1
+        return f"the owner and {spelled(more)} more" if more else "the owner"
     match sorted(addresses):
         case []:
             return "others"
         case [one]:
             return f"one address, {short(one)},"
         case several:
-            return f"{len(several)} addresses that the code names"
+            return f"{spelled(len(several))} addresses that the code names"
 
 
 def _who(rendered: RenderedReport, key: str) -> str:
@@ -83,7 +82,7 @@ def pause_clause(rendered: RenderedReport) -> str:
         return f"{who} can move that date" if deadlines_ahead(rendered) else f"{who} can set a date"
     if rendered.summary.can_buy is False and rendered.summary.can_sell is not True:
         return f"{who} can change that"
-    return f"{who} can pause all transfers"
+    return act_clause(who, "stop")
 
 
 def supply_clause(rendered: RenderedReport) -> str | None:
@@ -94,7 +93,7 @@ def supply_clause(rendered: RenderedReport) -> str | None:
     if proof is None:
         return None
     if set(proof.selectors) & _MINTS:
-        return f"{_who(rendered, 'mint_or_burn_function')} can create tokens"
+        return act_clause(_who(rendered, "mint_or_burn_function"), "mint")
     return None
 
 
@@ -110,21 +109,24 @@ def cap_clause(rendered: RenderedReport) -> str | None:
     transfer, holding = (_size(rendered, raw) for raw in (limits.transfer_raw, limits.holding_raw))
     found = []
     if static.has_trading_cap:
-        found.append(f"one transfer can move at most {transfer}")
+        sized = f"one transfer can move at most {transfer}"
+        found.append(sized if transfer else "the size of a transfer is limited")
     if static.has_position_cap:
-        found.append(f"a wallet can hold at most {holding}")
+        sized = f"a wallet can hold at most {holding}"
+        found.append(sized if holding else "the holding of a wallet is limited")
     if not found:
         return None
     keys = ("trading_cap_can_be_modified", "position_cap_can_be_modified")
     changed = [key for key in keys if getattr(native, key) is True]
-    change = f", and {_who(rendered, changed[0])} can change that" if changed else ""
+    change = f". {capital(_who(rendered, changed[0]))} can change that" if changed else ""
     return f"{listed(found)}{change}"
 
 
-def _size(rendered: RenderedReport, raw: int | None) -> str:
+def _size(rendered: RenderedReport, raw: int | None) -> str | None:
+    """Return a limit in words. None: its size is not known."""
     supply_raw = rendered.report.token.supply_raw
     if raw is None or not supply_raw:
-        return "a limited amount"
+        return None
     return f"{percent(100 * raw / supply_raw)} of the supply"
 
 
@@ -221,9 +223,9 @@ def withdrawer_name(rendered: RenderedReport, holder: WithdrawerSeen) -> str:
     if holder.address is None:
         return "anyone"
     if holder.kind == "creator" or holder.address == token.creator_address:
-        return "its creator"
+        return "the creator"
     if holder.kind == "owner" or holder.address == token.owner_address:
-        return "its owner"
+        return "the owner"
     return f"one account, {short(holder.address)},"
 
 

@@ -14,8 +14,10 @@ from api.formats.prose.rendered_report import RenderedReport
 from api.formats.prose.time_clauses import far_date
 from api.formats.prose.trade_clauses import tax_clause, trade_refusal
 from api.formats.summary.flags import large_holders
+from api.formats.summary.power_checks import OF_CODE, is_established
 
 _MOST_CLAUSES: Final = 2
+_PUNCTUATION: Final = frozenset(".,:")
 
 _DANGERS: Final = (
     *("balances_can_be_created", "funds_can_be_drained", "allowance_bypass"),
@@ -50,7 +52,8 @@ _IMPLIED: Final[dict[str, tuple[str, ...]]] = {
 """Check -> checks that add nothing next to it."""
 
 _LIQUIDITY: Final = "liquidity_can_leave"
-"""A warning that needs an answer before a token counts as safe."""
+_OPEN: Final = (*_DANGERS, _LIQUIDITY, "untested_conditions", "unproved_code")
+"""Checks that need an answer before a token counts as safe, the worst first."""
 
 _CREATION: Final = "disguised_code"
 
@@ -64,7 +67,7 @@ _PENDING: Final = "trades are still being simulated"
 
 def headline_of(rendered: RenderedReport) -> str:
     """Return one to four short sentences, the most important first, without the last full stop."""
-    clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
+    clauses = _with_joined_acts([*_clauses(rendered)][:_MOST_CLAUSES])
     summary, router = rendered.summary, router_clause(rendered)
     if router is not None and _is_traded(rendered):
         clauses = [router, *clauses][:_MOST_CLAUSES]
@@ -84,6 +87,17 @@ def refusal_headline(error: str) -> str:
     return f"Not analysed: {error.rstrip('.')}" if error else "Not analysed"
 
 
+def _with_joined_acts(clauses: list[str]) -> list[str]:
+    """Return two clauses on one holder as one: "the owner can pause all transfers and create
+    tokens"."""
+    parts = [clause.partition(" can ") for clause in clauses]
+    holders = {holder for holder, *_ in parts}
+    acts = [act for *_, act in parts]
+    if len(acts) < _MOST_CLAUSES or len(holders) > 1 or holders == {"you"}:
+        return clauses
+    return clauses if _PUNCTUATION & {*"".join(acts)} else [f"{clauses[0]} and {acts[1]}"]
+
+
 def _clauses(rendered: RenderedReport) -> Iterator[str]:
     """Yield the faults, worst first; what one clause implies is not repeated."""
     implied: set[str] = set()
@@ -101,7 +115,8 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
     is_told = refusal is not None
     if _is_creators(rendered):
         implied.add("creator_holds_supply")
-    for key in RANKED:
+    dangers = {flag.key for flag in rendered.summary.flags if flag.status == "danger"}
+    for key in sorted(RANKED, key=lambda key: key not in dangers):
         if key not in found or key in implied:
             continue
         implied.update(_IMPLIED.get(key, ()))
@@ -109,7 +124,7 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
             implied.add("elevated_tax")
         if key == "elevated_tax" and taxes and _SET_TAX not in implied and _is_tax_set(rendered):
             implied.add(_SET_TAX)
-            yield f"{taxes}, and {wrong_clause(_SET_TAX, rendered)}"
+            yield f"{taxes}. {capital(wrong_clause(_SET_TAX, rendered))}"
         elif key != "ownership_not_renounced" or not is_told:
             yield wrong_clause(key, rendered)
         is_told = True
@@ -139,9 +154,9 @@ def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
         if summary.has_enough_liquidity is False:
             return [f"{first}, so no trades were tested"]
         if _is_on_curve(rendered):
-            return [f"{_untested(rendered)}; {first}"]
+            return [_untested(rendered), first]
         return [first, _untested(rendered)]
-    if _is_traded(rendered) and not first.startswith("you "):
+    if _is_traded(rendered) and not first.startswith(("you can", "you pay")):
         clauses = [f"you can buy and sell it, but {first}", *clauses[1:]]
     unknown = _open_danger(rendered)
     return [*clauses, f"it is unknown {CHECK_WORDS[unknown].unknown}"] if unknown else clauses
@@ -154,15 +169,17 @@ def _is_traded(rendered: RenderedReport) -> bool:
 def _open_danger(rendered: RenderedReport) -> str | None:
     """Return the worst check without an answer that a safe token needs. None: there is none."""
     unknown = _unknown(rendered)
-    return next((key for key in (*_DANGERS, _LIQUIDITY) if key in unknown), None)
+    return next((key for key in _OPEN if key in unknown), None)
 
 
 def _unknown(rendered: RenderedReport) -> frozenset[str]:
     """Return the checks without an answer."""
+    settled = OF_CODE if is_established(rendered.report) else frozenset[str]()
     return frozenset(
         flag.key
         for flag in rendered.summary.flags
         if flag.status == "unknown"
+        and flag.key not in settled
         # A creation or liquidity that was not examined is no open question.
         and flag.key != _CREATION
         and not (flag.key == _LIQUIDITY and rendered.report.scan.liquidity_risk is None)
@@ -174,26 +191,26 @@ def _untroubled(rendered: RenderedReport) -> list[str]:
     summary, unknown = rendered.summary, _open_danger(rendered)
     if summary.can_buy is None and summary.can_sell is None:
         why = _PENDING if _is_pending(rendered) else _untested(rendered)
-        return [why, _passed(rendered)]
+        return [why, *_passed(rendered)]
     if summary.verdict != "safe" and unknown is not None:
         more = summary.unknown_flag_count - 1
-        first = "you can buy and sell it" if _is_traded(rendered) else _passed(rendered)
-        found = [f"{first}, but it is unknown {CHECK_WORDS[unknown].unknown}"]
-        if _is_traded(rendered) and more > 0:
-            checks = "check" if more == 1 else "checks"
-            found.append(f"{spelled(more)} more {checks} could not be answered")
-        return found
+        why = f"it is unknown {CHECK_WORDS[unknown].unknown}"
+        if not _is_traded(rendered):
+            return [*_passed(rendered), why]
+        checks = "check" if more == 1 else "checks"
+        others = [f"{spelled(more)} more {checks} could not be answered"] if more > 0 else []
+        return [f"you can buy and sell it, but {why}", *others]
     date = far_date(rendered)
-    return [_passed(rendered), *([f"its code names a date, {date}"] if date else [])]
+    return [*_passed(rendered), *([f"its code names a date, {date}"] if date else [])]
 
 
-def _passed(rendered: RenderedReport) -> str:
+def _passed(rendered: RenderedReport) -> list[str]:
     """Return how many checks found no problem, and how many have no answer."""
     count, total = rendered.summary.unknown_flag_count, rendered.summary.total_flag_count
     if not count:
-        return f"no problems found in {total} checks"
+        return [f"no problems found in {total} checks"]
     answered = f"no problems found in {total - count} of {total} checks"
-    return f"{answered}; {spelled(count)} could not be answered"
+    return [answered, f"{spelled(count)} could not be answered"]
 
 
 def _is_pending(rendered: RenderedReport) -> bool:
@@ -213,6 +230,6 @@ def _untested(rendered: RenderedReport) -> str:
             "it has no pool, so no trades were tested" if pools == () else "no trades were tested"
         )
     if _is_on_curve(rendered):
-        return "still on its bonding curve, so no trades were tested"
+        return "it is still on its bonding curve, so no trades were tested"
     why = f" ({pools[0].error_message})" if pools[0].error_message else ""
     return f"no trades were tested{why}"

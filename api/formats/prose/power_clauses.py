@@ -6,7 +6,7 @@ None wherever the report does not name who holds a power; the words of the check
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from api.formats.prose.prose import listed, short
+from api.formats.prose.prose import listed, short, spelled
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.summary.power_checks import POWER_FIELDS, hurtful_powers
 from core.evm.primitives import Address
@@ -26,6 +26,8 @@ ACTS: Final[dict[PowerKind, str]] = {
     "withdraw": "withdraw liquidity",
 }
 """Acts of a holder, the worst first."""
+
+_ANYONE: Final = "anyone"
 
 _RANKS: Final = {what: rank for rank, what in enumerate(ACTS)}
 
@@ -48,7 +50,8 @@ def power_holder(rendered: RenderedReport, check: str) -> str | None:
         is_dead = bool(powers) and all(power.holder_kind == "nobody" for power in powers)
         return "nobody" if is_dead else None
     owner = rendered.report.token.owner_address
-    return _holder(found[0], owner) if len(found) == 1 else _several(found)
+    holders = {(power.holder_kind, power.holder) for power in found}
+    return _holder(found[0], owner) if len(holders) == 1 else _several(found)
 
 
 def power_clause(rendered: RenderedReport, check: str) -> str | None:
@@ -61,7 +64,19 @@ def power_clause(rendered: RenderedReport, check: str) -> str | None:
     owner = rendered.report.token.owner_address
     if not found or holder is None or (owner and any(power.holder == owner for power in found)):
         return None
-    return f"{holder} can {ACTS[found[0].what]}{_limit(found)}"
+    return f"{act_clause(holder, found[0].what)}{_limit(found)}"
+
+
+def act_clause(holder: str, what: PowerKind) -> str:
+    """Build the clause on an act of a holder.
+
+    That anyone can do it is no more than a call in the code, which may need a state or a role that
+    was not found: "anyone can call a function that creates tokens".
+    """
+    if holder != _ANYONE:
+        return f"{holder} can {ACTS[what]}"
+    verb, _, rest = ACTS[what].partition(" ")
+    return f"{holder} can call a function that {verb}s {rest}"
 
 
 def idle_clause(rendered: RenderedReport, check: str) -> str | None:
@@ -83,6 +98,8 @@ def _idle(power: Power, owner: Address | None) -> str | None:
     holder = _holder(power, owner) or "someone"
     if power.holder_kind == "nobody":
         return f"nobody can {act} any more"
+    if power.holder_kind == "trades" and power.is_harmless:
+        return f"only trades can {act}, as tested"
     if power.bound == "unreachable":
         return f"{holder} can {act}, but {power.detail or _UNREACHED}"
     if power.bound == "low":
@@ -132,16 +149,20 @@ def _holder(power: Power, owner: Address | None) -> str | None:
 _NAMELESS: Final[dict[HolderKind, str]] = {
     "timelock": "a timelock",
     "list": "every account on a list",
-    "anybody": "anyone",
+    "anybody": _ANYONE,
 }
 _NAMED: Final[dict[HolderKind, str]] = {"wallet": "one wallet", "contract": "a contract"}
 
 
 def _several(powers: Sequence[Power]) -> str:
     kinds = {power.holder_kind for power in powers}
+    holders = [*{power.holder for power in powers if power.holder is not None}]
     if "anybody" in kinds:
-        return "anyone"
+        return _ANYONE
+    if not holders or any(power.holder is None for power in powers):
+        return "several accounts"
+    if len(holders) == 1:
+        return f"one account, {short(holders[0])},"
     words = {"wallet": "wallets", "multisig": "multisigs", "contract": "contracts"}
     noun = words.get(next(iter(kinds)), "accounts") if len(kinds) == 1 else "accounts"
-    count = len({power.holder for power in powers})
-    return f"{count} {noun}"
+    return f"{spelled(len(holders))} {noun}"

@@ -48,9 +48,9 @@ def size_clause(rendered: RenderedReport) -> str | None:
             continue
         largest, smallest = sold.sizes[0].outcome, sold.sizes[-1].outcome
         if largest.is_refused and not smallest.is_refused:
-            return "small buyers can sell it, larger ones can't"
+            return "small buyers can sell it, but larger ones can't"
         if smallest.is_refused and not largest.is_refused:
-            return "large buyers can sell it, smaller ones can't"
+            return "large buyers can sell it, but smaller ones can't"
     return None
 
 
@@ -59,7 +59,7 @@ def cooldown_clause(rendered: RenderedReport) -> str | None:
     passed = next((moment for moment in moments if moment.sale.reason is None), None)
     if rendered.summary.can_sell is not True or passed is None or not moments[0].sale.is_refused:
         return None
-    return f"you can't sell right after buying; a sale {_later(passed.when)} works"
+    return f"you can't sell right after buying. A sale {_later(passed.when)} works"
 
 
 def deadline_clause(rendered: RenderedReport) -> str | None:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from analysis.scenarios.trade.trade_outcome import BROUGHT_NOTHING, TOO_LITTLE
 from analysis.scenarios.trade.transfer import MOVED_NOTHING
 from api.formats.native.shapes import figure
 from api.formats.prose.hook_clauses import HOOK, takes_tax
@@ -20,9 +21,21 @@ _DECODED: Final = {
     "CurrencyNotSettled()": "the pool gets less than it asks for",
     "K": "the pool gets less than it asks for",
     "UniswapV2: K": "the pool gets less than it asks for",
+    BROUGHT_NOTHING: "a buy brings no tokens",
+    TOO_LITTLE: "the tested buy was too small to bring any tokens",
 }
-"""Revert reasons of exchanges -> words. Sources: Uniswap v2-core and v3-core, UniswapV2Pair and
-UniswapV3Pool; v4-core, IPoolManager."""
+"""Revert reasons of exchanges, and outcomes -> words. Sources: Uniswap v2-core and v3-core,
+UniswapV2Pair and UniswapV3Pool; v4-core, IPoolManager."""
+
+_OF_BUY: Final = "buy: "
+_OF_SALE: Final = "sell: "
+"""Parts of a pool's error message."""
+
+_WITHOUT_REASON: Final = frozenset(
+    {"execution failed", "execution reverted", "reverted without a reason"}
+    | {"reverted with an empty reason"}
+)
+"""Messages of nodes, and of the decoder, on a revert without data."""
 
 _FROM_OTHERS: Final = ("TRANSFER_FROM_FAILED", "TRANSFER_FAILED", "STF", "TF", "failed in 0x")
 """Revert reasons of routers and pools that only report another failure."""
@@ -48,7 +61,7 @@ def trade_refusal(rendered: RenderedReport) -> str | None:
     if is_by_hook(rendered):
         return f"you can buy it, but {HOOK} blocks every sale"
     clause = f"you can buy it, but you can't {_either(lost)} it{why}"
-    return f"{clause}. Its owner can sell it" if owner_sells(rendered) else clause
+    return f"{clause}. The owner can sell it" if owner_sells(rendered) else clause
 
 
 def _either(acts: list[str]) -> str:
@@ -61,15 +74,28 @@ def refusal_reason(rendered: RenderedReport) -> str | None:
         sent = rendered.proofs.outcome("transfer", TradeSeen)
         if sent is not None and sent.reason == MOVED_NOTHING:
             return "transfers report success and move nothing"
-        if sent is not None and sent.reason:
+        if sent is not None and sent.reason and not _is_silent(sent.reason):
             return f"the token answers {quoted(sent.reason)}"
-    message = rendered.native.dex[0].error_message if rendered.native.dex else None
-    reason = (message or "").rpartition("sell: ")[2].rpartition("buy: ")[2]
+    reason = _trade_reason(rendered)
     if reason in _DECODED:
         return _DECODED[reason]
-    if not reason or any(part in reason for part in _FROM_OTHERS):
+    if _is_silent(reason) or any(part in reason for part in _FROM_OTHERS):
         return None
     return f"the trade fails with {quoted(reason)}"
+
+
+def _trade_reason(rendered: RenderedReport) -> str:
+    """Return the reason of the deepest pool's refused trade, the buy before the sale, which was not
+    tried without one."""
+    message = (rendered.native.dex[0].error_message if rendered.native.dex else None) or ""
+    if rendered.summary.can_buy is False and message.startswith(_OF_BUY):
+        return message.removeprefix(_OF_BUY).partition(f"; {_OF_SALE}")[0]
+    return message.rpartition(_OF_SALE)[2].removeprefix(_OF_BUY)
+
+
+def _is_silent(reason: str) -> bool:
+    """True if neither the token nor the pool gave a reason, and the words are the node's."""
+    return not reason or reason in _WITHOUT_REASON
 
 
 def is_by_hook(rendered: RenderedReport) -> bool:
@@ -132,7 +158,7 @@ def loss_clause(rendered: RenderedReport) -> str | None:
     taxes = _taxes(rendered)
     words = {
         "buys": "buying gives you {} of what you pay for",
-        "sales": "selling pays you {} of its value",
+        "sales": "selling pays you {} of what the tokens are worth",
         "transfers": "a transfer delivers {} of the amount",
     }
     heavy = [words[act].format(_left(tax)) for act, tax in taxes.items() if tax >= HEAVY_TAX_PCT]

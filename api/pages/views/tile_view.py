@@ -156,7 +156,7 @@ def _sell(rendered: RenderedReport) -> Tile:
         return Tile(name="Sell", tone="bad", answer="Blocked", detail=_why_unsellable(rendered))
     tax = figure(pool.sell_tax)
     if tax is not None and tax >= HEAVY_TAX_PCT:
-        return _taxed("Sell", tax, "of what it is worth")
+        return _taxed("Sell", tax, "of what the tokens are worth")
     limit = _found(rendered, *_LATER)
     if limit is not None:
         tone: TileTone = "warn" if limit == "untested_conditions" else "bad"
@@ -178,7 +178,7 @@ def _why_unsellable(rendered: RenderedReport) -> str:
     if is_by_hook(rendered):
         return f"{capital(HOOK)} blocks every sale"
     reason = refusal_reason(rendered) or "every simulated sale fails"
-    return f"{capital(reason)}{', but its owner can sell' if owner_sells(rendered) else ''}"
+    return f"{capital(reason)}{', but the owner can sell' if owner_sells(rendered) else ''}"
 
 
 def _tested_sales(rendered: RenderedReport) -> str:
@@ -192,7 +192,7 @@ def _tested_sales(rendered: RenderedReport) -> str:
     sizes = len(sold.sizes) if sold is not None else 0
     parts = [f"at {spelled(sizes)} sizes"] if sizes > 1 else []
     if "sell_blocked_later" in unknown:
-        return f"{', '.join(['Today', *parts])}; later is unknown"
+        return f"{', '.join(['Today', *parts])}. Later is unknown"
     if later is not None:
         parts.append("now to 30 days later")
     return capital(", ".join(parts))
