@@ -195,10 +195,10 @@ SpentBecause = Literal["running", "network", "chain", "closed"]
 the minute, are used up. closed: the deployment has none without a key."""
 
 _SPENT: Final[dict[SpentBecause, str]] = {
-    "running": "has to wait, as another one for your network is running",
-    "network": "has to wait, as your network has had those of this hour",
-    "chain": "has to wait, as callers without a key have used up those of this chain",
-    "closed": "is made for callers with a key only",
+    "running": "your network already has a new {one} running",
+    "network": "your network has used up its new {many} of this hour",
+    "chain": "the new {many} of this chain for callers without a key are used up",
+    "closed": "new {many} need a key",
 }
 
 
@@ -220,11 +220,10 @@ class AnalysesSpentError(RefusalError):
     ):
         """`retry_after_s` None: waiting does not help. `is_page`: of a simulation for a page of a
         token, which may be analysed."""
-        self.reason = f"{'a new simulation' if is_page else 'a new analysis'} {_SPENT[because]}"
-        if retry_after_s is None:
-            self.reason += "; use a key"
-        else:
-            self.reason += f"; try again in {_in_words(retry_after_s)}, or use a key"
+        new = ("simulation", "simulations") if is_page else ("analysis", "analyses")
+        self.reason = _SPENT[because].format(one=new[0], many=new[1])
+        if retry_after_s is not None:
+            self.reason += f". Try again in {_in_words(retry_after_s)}, or use a key"
         self.detail = f"{self.reason[0].upper()}{self.reason[1:]}."
         if not is_page:
             self.detail = f"This token has not been analysed yet. {self.detail}"
@@ -242,7 +241,7 @@ class NotAnalysedError(RefusalError):
         """`is_page`: of a simulation for a page of a token, which may be analysed."""
         detail = "This token has not been analysed yet."
         if is_page:
-            detail = "This page is simulated for people, not for robots."
+            detail = "This page needs a new simulation, which is not made for robots."
         super().__init__(status=404, body=DetailBody(detail=detail))
 
 
@@ -289,7 +288,7 @@ class LedgerDownError(RefusalError):
     """Keys cannot be looked up, or calls cannot be counted, so no call is admitted."""
 
     def __init__(self) -> None:
-        detail = "The ledger of keys is out of reach; try again later."
+        detail = "API keys cannot be checked right now. Try again later."
         super().__init__(status=503, body=DetailBody(detail=detail))
 
 
@@ -297,7 +296,10 @@ class StoreDownError(RefusalError):
     """Stored tokens cannot be searched."""
 
     def __init__(self) -> None:
-        detail = "Stored tokens are out of reach; try again later. An address finds its token."
+        detail = (
+            "Stored tokens cannot be searched right now. Try again later, or enter a token's "
+            "address."
+        )
         super().__init__(status=503, body=DetailBody(detail=detail))
 
 

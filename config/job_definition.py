@@ -118,7 +118,7 @@ def _token(chain: object, address: object, chains: Mapping[str, Chain]) -> JobTo
     """Return one token. Raises ValueError."""
     known = chains.get(str(chain).lower())
     if known is None:
-        message = f"{chain!r} is no supported chain"
+        message = f"{chain!r} is not a supported chain"
         raise ValueError(message)
     try:
         return JobToken(chain_id=known.id, address=parse_address(str(address)))

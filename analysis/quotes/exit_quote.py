@@ -169,7 +169,7 @@ def untested(
     if row is None:
         reason = "the token's report has no trade in this pool"
     elif row.sell == "refused":
-        why = row.error_message or "the sale reverts"
+        why = (row.error_message or "the sale reverts").removeprefix("sell: ")
         return Refused(reason=f"buyers cannot sell in this pool: {why}")
     elif row.sell != "passed":
         reason = row.error_message or "no buyer's sale was tested in this pool yet"

@@ -19,7 +19,10 @@ class ForeignOriginError(RefusalError):
     """A script of a site that is not allowed sent the call."""
 
     def __init__(self) -> None:
-        detail = "Scripts of this Origin may not call; the operator allows some by `cors_origins`."
+        detail = (
+            "Scripts from this origin may not call the API. The operator can allow it in "
+            "`cors_origins`."
+        )
         super().__init__(status=403, body=DetailBody(detail=detail))
 
 

@@ -61,7 +61,7 @@ class PublicLimits:
             wait_s = await self._take(self._pages, _key("pages", network))
         if wait_s is not None:
             raise LimitedError(
-                detail=f"Too many pages for one network; try again in {wait_s} seconds.",
+                detail=f"Your network requested too many pages. Try again in {wait_s} seconds.",
                 headers={"Retry-After": str(wait_s)},
             )
 

@@ -73,7 +73,7 @@ def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefused
 
 def render_failure(chain: Chain, address: str, form: Format) -> bytes:
     """Return the body for an analysis that failed without a fault of the token."""
-    reason = "The analysis failed on our side; try again later."
+    reason = "The analysis failed on our side. Try again later."
     return _render_none(chain, address, form, error=reason, error_code="analysis_failed")
 
 

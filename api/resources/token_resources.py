@@ -342,7 +342,7 @@ TOKEN_RESOURCES: Final = (
         ),
         page=ResourcePage(
             template="exit.html",
-            failed="the quote failed on our side, try again later",
+            failed="the quote failed on our side. Try again later",
             tab="If you sold now",
         ),
         tool=ResourceTool(
@@ -364,7 +364,7 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(LiquidityAnswer, "The findings")),
         page=ResourcePage(
             template="liquidity.html",
-            failed="the reading failed on our side, try again later",
+            failed="the liquidity could not be read. Try again later",
             tab="Liquidity",
         ),
         tool=ResourceTool(
@@ -385,7 +385,7 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(HooksAnswer, "The findings")),
         page=ResourcePage(
             template="hooks.html",
-            failed="the simulation failed on our side, try again later",
+            failed="the simulation failed on our side. Try again later",
             tab="Hooks",
         ),
         tool=ResourceTool(
@@ -406,7 +406,7 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(CensusAnswer, "The census")),
         page=ResourcePage(
             template="census.html",
-            failed="the simulation failed on our side, try again later",
+            failed="the simulation failed on our side. Try again later",
             tab="Other holders",
         ),
         tool=ResourceTool(
@@ -427,7 +427,7 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(LimitsAnswer, "The limits")),
         page=ResourcePage(
             template="limits.html",
-            failed="the simulation failed on our side, try again later",
+            failed="the simulation failed on our side. Try again later",
             tab="Limits",
         ),
         tool=ResourceTool(
@@ -447,7 +447,7 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(OpeningAnswer, "The opening")),
         page=ResourcePage(
             template="opening.html",
-            failed="the simulation failed on our side, try again later",
+            failed="the simulation failed on our side. Try again later",
             tab="Opening",
         ),
         tool=ResourceTool(
@@ -474,7 +474,7 @@ TOKEN_RESOURCES: Final = (
         ),
         page=ResourcePage(
             template="refused.html",
-            failed="the pack could not be made, try again later",
+            failed="the pack could not be made. Try again later",
             values={"visitor": None},
         ),
         tool=ResourceTool(
@@ -507,7 +507,7 @@ TOKEN_RESOURCES: Final = (
         },
         page=ResourcePage(
             template="kin.html",
-            failed="what is stored cannot be read, try again later",
+            failed="stored tokens cannot be read. Try again later",
             tab="Related tokens",
             values={"words": KIN_WORDS},
         ),
@@ -531,7 +531,7 @@ TOKEN_RESOURCES: Final = (
         responses=simulated_responses(documented(LaunchAnswer, "The accounts")),
         page=ResourcePage(
             template="launch.html",
-            failed="what is stored cannot be read, try again later",
+            failed="stored tokens cannot be read. Try again later",
             tab="Launch",
             values={"words": LAUNCH_WORDS},
         ),

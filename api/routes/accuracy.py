@@ -1,6 +1,6 @@
 """GET /accuracy and its page: agreement of predictions with real trades."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from litestar import Request, Response, get
 from litestar.params import Parameter, QueryParameter
@@ -26,11 +26,21 @@ from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.accuracy_service import AccuracyService
 from api.sign_in.browser import find_visitor
 from core.errors import StoreError
+from core.report.accuracy import PredictionFlag
 
 _OF_PAGE: tuple[GroupKey, ...] = ("chain", "venue", "flag", "age")
 _PAGE_DAYS = 30
 _ROWS = 25
 """Rows of each table on one page."""
+
+FLAG_WORDS: Final[dict[PredictionFlag, str]] = {
+    "buy_success": "Buy works",
+    "sell_success": "Sale works",
+    "transfer_success": "Transfer works",
+    "buy_tax": "Tax on buys",
+    "sell_tax": "Tax on sales",
+}
+"""Field that predicts -> its words on the page."""
 
 Days = Annotated[int, Parameter(description="Span in days: 1, 7, 30 or 90, today included.")]
 By = Annotated[
@@ -117,6 +127,8 @@ async def show_accuracy(
         overall=overall.groups[0] if overall.groups else None,
         groups=answer.groups[part],
         cases=answer.disagreements[part],
+        chain_names={chain.slug: chain.display_name for chain in deps.chains},
+        flag_words=FLAG_WORDS,
         number=shown,
         last=last,
     )

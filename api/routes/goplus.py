@@ -233,7 +233,7 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
         else:
             is_complete = False
     if not is_complete and (result or len(missing) < len(outcomes)):
-        return GoPlusAnswer(code=PARTIAL, message="Partial data; ask again.", result=result)
+        return GoPlusAnswer(code=PARTIAL, message="Partial data. Request it again.", result=result)
     if missing and not result:
         code, message = max(missing)  # prefer a failure on this side over permanent errors
         return GoPlusAnswer(code=code, message=message, result={})
@@ -265,13 +265,13 @@ async def post_token(
     now_s = deps.now_s()
     if not _is_about(str(data.time), now_s):
         return Response(
-            _no_access(SIGNATURE_EXPIRATION, "The time is not that of the service's clock.")
+            _no_access(SIGNATURE_EXPIRATION, "The time differs from the service's clock.")
         )
     signed = f"{data.app_key}{data.time}{data.app_key}".encode()
     wanted = hashlib.sha1(signed, usedforsecurity=False).hexdigest()
     if not hmac.compare_digest(wanted.encode(), data.sign.lower().encode()):
         return Response(
-            _no_access(SIGNATURE_WRONG, "The app secret is the API key, as the app key is.")
+            _no_access(SIGNATURE_WRONG, "Use the API key both as app key and as app secret.")
         )
     try:
         caller = await find_caller(request, digest_of(data.app_key))

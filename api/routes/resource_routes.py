@@ -123,7 +123,7 @@ def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
         except TokenRefusedError as error:
             reason, status = error.reason, error.status
         except InvalidInputError:
-            reason, status = "this is no address of a token", 422
+            reason, status = "this is not a token's address", 422
         except StoreDownError as error:
             reason, status = shown.failed, error.status
         except RefusalError:

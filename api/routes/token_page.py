@@ -71,7 +71,7 @@ _OK = 200
 _FAILED = 500
 
 _MOST_ADDRESS_CHARS = 128
-_OUR_FAULT = "the analysis failed on our side; try again later"
+_OUR_FAULT = "the analysis failed on our side. Try again later"
 
 
 @get("/t", include_in_schema=False)

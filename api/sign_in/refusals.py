@@ -19,7 +19,7 @@ class IssuerDownError(RefusalError):
     """The issuer does not answer, or not with a valid response."""
 
     def __init__(self) -> None:
-        detail = "The service that people sign in with cannot be reached; try again later."
+        detail = "The sign-in service cannot be reached. Try again later."
         super().__init__(status=503, body=DetailBody(detail=detail), headers={"Retry-After": "30"})
 
 
@@ -27,7 +27,10 @@ class AttemptGoneError(RefusalError):
     """The callback belongs to no sign-in attempt of this browser."""
 
     def __init__(self) -> None:
-        detail = "This sign-in was used before, took too long, or began elsewhere. Sign in again."
+        detail = (
+            "This sign-in was already used, took too long, or began in another browser. Sign in "
+            "again."
+        )
         super().__init__(status=400, body=DetailBody(detail=detail))
 
 

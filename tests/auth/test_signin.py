@@ -287,9 +287,7 @@ async def test_an_issuer_that_is_down_is_a_503_without_a_trace(street: Street) -
     assert page.headers["Retry-After"] == "30"
     assert "Traceback" not in page.text
     plain = await browser.client.get(f"{PUBLIC}/login", headers={"Accept": "*/*"})
-    assert plain.json() == {
-        "detail": "The service that people sign in with cannot be reached; try again later."
-    }
+    assert plain.json() == {"detail": "The sign-in service cannot be reached. Try again later."}
     assert cookies_of(browser) == set()
 
 

@@ -126,7 +126,7 @@ async def test_a_ledger_out_of_reach_is_a_503(world: World, client: httpx.AsyncC
     response = await client.get("/usage", headers={"X-API-Key": key})
     assert (response.status_code, response.json()) == (
         503,
-        {"detail": "The ledger of keys is out of reach; try again later."},
+        {"detail": "API keys cannot be checked right now. Try again later."},
     )
 
 

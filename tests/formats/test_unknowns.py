@@ -58,7 +58,7 @@ def test_a_pools_null_has_a_reason_too(report: Report) -> None:
         ({"transfer_success": None}, "transfer_success", "wallet"),
         ({"transfer_success": None, "transfer_checked_at_s": None}, "send_tax", "node"),
         ({"transfer_success": False, "send_tax": None}, "send_tax", "fails"),
-        ({"allowance_bypass": None}, "allowance_bypass", "node did not play"),
+        ({"allowance_bypass": None}, "allowance_bypass", "node did not run the simulation"),
         ({"owner_address": None}, "owner_address", "getter"),
         ({"untested_conditions": None}, "untested_conditions", "conditions"),
     ],

@@ -219,7 +219,11 @@ def changed(line: str, *, without: str = "") -> str:
         (changed('sql = "select 1"'), "job[0].tokens", "either tokens or sql"),
         (changed('tokens = ["eth/0x12"]', without="tokens"), "job[0].tokens", "0x12"),
         (changed(f'tokens = ["moon/{TOKEN}"]', without="tokens"), "job[0].tokens", "'moon'"),
-        (changed(f'tokens = ["{TOKEN}"]', without="tokens"), "job[0].tokens", "no supported chain"),
+        (
+            changed(f'tokens = ["{TOKEN}"]', without="tokens"),
+            "job[0].tokens",
+            "not a supported chain",
+        ),
         (changed('views = ["v_tokens"]'), "job[0].views", "exports only"),
         (changed('folder = "a"'), "job[0].folder", "exports only"),
         (
@@ -277,7 +281,7 @@ def test_rows_of_a_statement_name_chains_by_id_and_by_name() -> None:
         (("chain", "token"), (1, TOKEN), "'address'"),
         (("address",), (TOKEN,), "'chain'"),
         (("chain", "address", "Chain"), (1, TOKEN, 1), "'chain'"),
-        (("chain", "address"), (2, TOKEN), "row 1: 2 is no supported chain"),
+        (("chain", "address"), (2, TOKEN), "row 1: 2 is not a supported chain"),
         (("chain", "address"), (None, TOKEN), "row 1: None"),
         (("chain", "address"), (1, None), "row 1: 'None'"),
         (("chain", "address"), (1, "0xzz"), "row 1: '0xzz'"),

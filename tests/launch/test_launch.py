@@ -322,7 +322,7 @@ async def _check_answer(
     page = await client.get(f"/t/ethereum/{token.address}/launch", headers={"Accept": "text/html"})
     assert page.status_code == 200
     assert "12 accounts" in page.text
-    assert "the price falls by" in page.text
+    assert "lowers the price by" in page.text
     before = price_of(chain, token)
     got = 0
     for one in accused:

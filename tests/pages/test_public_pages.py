@@ -96,10 +96,8 @@ async def test_a_network_has_so_many_analyses_an_hour(world: World) -> None:
     assert 1 <= int(refused.headers["retry-after"]) <= 3601
     assert "api_key" in refused.text  # a key can be typed in instead
     text = read(refused).text
-    assert (
-        "not been analysed yet. A new analysis has to wait, as your network has had those" in text
-    )
-    assert "try again in 60 minutes, or use a key" in text
+    assert "not been analysed yet. Your network has used up its new analyses of this hour" in text
+    assert "Try again in 60 minutes, or use a key" in text
     again = await client.get(address(0x10))
     assert again.status_code == 200  # cached: as often as one likes
     world.clock.now_s += 3601
@@ -156,7 +154,7 @@ async def test_beyond_the_limit_the_stored_report_is_shown_with_its_age(world: W
     assert response.status_code == 200
     assert "OLD" in text
     assert "Analysed 2 hours ago" in text
-    assert "a new analysis has to wait" in text
+    assert "No new analysis can be made without a key right now" in text
     assert world.analysis.requests == []
 
 
@@ -165,7 +163,7 @@ async def test_without_an_analysis_left_and_nothing_stored_there_is_no_page(worl
         response = await public(world, **{name: 0}).get(PAGE)
         assert response.status_code == 403
         assert "retry-after" not in response.headers  # waiting does not help
-        assert "is made for callers with a key only" in read(response).text
+        assert "New analyses need a key" in read(response).text
     assert world.analysis.requests == []
 
 
@@ -187,7 +185,7 @@ async def test_beyond_the_limit_a_page_offers_what_is_kept_with_its_age(world: W
     old = await client.get(f"{PAGE}/exit")
     assert old.status_code == 200
     assert "Each sale was simulated" in read(old).text
-    assert "From 10 minutes ago: a new simulation has to wait" in read(old).text
+    assert "From 10 minutes ago: your network has used up its new simulations" in read(old).text
     assert "minutes ago" not in new
     world.clock.now_s += 3001
     assert "minutes ago" not in read(await client.get(f"{PAGE}/exit")).text
@@ -203,7 +201,7 @@ async def test_beyond_the_limit_a_page_without_a_simulation_tells_the_truth(worl
     text = read(refused).text
     assert refused.status_code == 429
     assert 3_500 < int(refused.headers["retry-after"]) <= 3_601
-    assert "a new simulation has to wait, as your network has had those of this hour" in text
+    assert "your network has used up its new simulations of this hour" in text
     assert "NEW" in text
     assert "not been analysed" not in text
     assert f'href="{PAGE}"'.lower() in refused.text.lower()

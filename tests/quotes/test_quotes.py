@@ -187,7 +187,7 @@ async def test_a_census_names_the_list_and_its_writer(world: World, get: Get) ->
     assert (failed["trader"], failed["in_census"]) == (held_back["address"], "failed")
     page = await world.client().get(f"/t/1/{CENSUS}", headers=READER)
     assert page.status_code == 200
-    assert "1 sell at 3 % tax, 1 fail, 0 pay more" in page.text
+    assert "Works, at 3 % tax: 1. Fails: 1. Costs more tax: 0." in page.text
     assert f'title="{entry["written_by"]["sender"]}"' in page.text
 
 
@@ -201,17 +201,17 @@ async def test_limits_are_in_tokens_and_percent(world: World, get: Get) -> None:
     assert (transfer["largest"], transfer["is_limited"]) == (None, False)
     page = await world.client().get(f"/t/1/{LIMITS}", headers=READER)
     assert page.status_code == 200
-    assert "10000 (1 % of the supply)" in page.text
+    assert "10,000 (1 % of the supply)" in page.text
     assert "no limit" in page.text
     assert "120,000 for a buy" in page.text
 
 
-async def test_an_opening_is_one_sentence_and_no_liquidity(world: World, get: Get) -> None:
+async def test_an_opening_is_told_in_words_and_no_liquidity(world: World, get: Get) -> None:
     body = (await get(OPENING)).json()
     account = checksum(Address("0x" + "a4" * 20))
     assert body["summary"] == (
-        f"Opens by call enableTrading() of {account}; then buys pass untaxed, and sales are taxed "
-        "3 %; a day later they are refused."
+        f"The call enableTrading() of {account} opens trading. Buys then pass untaxed, and sales "
+        "are taxed 3 %. A day later, sales are refused."
     )
     assert (body["call"]["signature"], body["call"]["sender"]) == ("enableTrading()", account)
     assert body["trades_before"]["buy"]["outcome"] == "refused"

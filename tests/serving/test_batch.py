@@ -20,7 +20,7 @@ from tests.harness.api.sample_reports import (
 from tests.harness.api.specified_fields import check
 from tests.harness.api.world import PLANS, World, headers_of
 
-DOWN = "The ledger of keys is out of reach; try again later."
+DOWN = "API keys cannot be checked right now. Try again later."
 
 
 async def ask(client: httpx.AsyncClient, key: str, body: Any, chain: str = "1") -> httpx.Response:

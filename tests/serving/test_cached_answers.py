@@ -205,7 +205,7 @@ async def test_counts_that_cannot_be_written_stop_the_calls(
                 answered += 1
                 await asyncio.sleep(0.02)
     assert status == 503
-    assert body == b'{"detail":"The ledger of keys is out of reach; try again later."}'
+    assert body == b'{"detail":"API keys cannot be checked right now. Try again later."}'
     assert (await ask(app, new.plaintext))[0] == 200
     await app.aclose()
     assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == answered + 1

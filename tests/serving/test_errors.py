@@ -85,7 +85,7 @@ async def test_our_failure_is_a_500_that_tells_nothing(
     response = await get(TOKEN)
     assert response.status_code == 500
     assert response.json() == refused(
-        "analysis_failed", "The analysis failed on our side; try again later."
+        "analysis_failed", "The analysis failed on our side. Try again later."
     )
     summary = await get(f"{TOKEN}/summary")
     assert (summary.status_code, summary.json()["error_code"]) == (500, "analysis_failed")
@@ -279,7 +279,7 @@ async def test_a_ledger_out_of_reach_lets_nobody_through(world: World, get: Get)
     response = await get(TOKEN, key="tsk_live_any")
     assert (response.status_code, response.json()) == (
         503,
-        {"detail": "The ledger of keys is out of reach; try again later."},
+        {"detail": "API keys cannot be checked right now. Try again later."},
     )
 
 

@@ -13,7 +13,7 @@ from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import PoolResultRow, Report
 
-_NOT_PLAYED: Final = "the node did not play what would settle it"
+_NOT_PLAYED: Final = "the node did not run the simulation that would answer this"
 _NOT_ASKED: Final = "not among the pools that are simulated, the deepest ones"
 
 _IN_FORCE: Final = {
@@ -52,7 +52,7 @@ def _is_beside_the_point(report: Report, native: NativeFeatures, key: str) -> bo
 def _reason(report: Report, key: str) -> str:
     if key in _IN_FORCE:
         is_known = getattr(report.static, _IN_FORCE[key]) is not None
-        return "what storage holds did not settle it" if is_known else NOT_FOLLOWED
+        return "the values in storage do not answer it" if is_known else NOT_FOLLOWED
     of_plays = _OF_PLAYS.get(key)
     return FIELDS[key].null if of_plays is None else of_plays(report)
 
@@ -62,11 +62,11 @@ def _of_transfer(report: Report) -> str:
     if token.transfer_success is False:
         return "the transfer fails, so nothing is taken from it"
     if token.transfer_success:
-        return "the transfer passes, and its balances do not tell a tax"
+        return "the transfer works, but its balances do not show a tax"
     if any(row.key == "transfer" for row in report.evidence):
-        return "the check settled nothing: see `transfer` in the evidence"
+        return "the check gave no answer: see `transfer` in the evidence"
     if token.transfer_checked_at_s is not None:
-        return "neither a holder nor a funded wallet was at hand to send with"
+        return "no holder and no funded wallet was available to send from"
     return _NOT_PLAYED
 
 
@@ -74,7 +74,7 @@ def _of_custody(key: str) -> Callable[[Report], str]:
     def reason(report: Report) -> str:
         if any(row.key == f"{key}:open" for row in report.evidence):
             return f"a store's custody is not proved: see `{key}:open` in the evidence"
-        return f"{_NOT_PLAYED}, no wallet was at hand to steal from, or {NOT_FOLLOWED}"
+        return f"{_NOT_PLAYED}, no wallet was available to try a theft on, or {NOT_FOLLOWED}"
 
     return reason
 
@@ -105,7 +105,7 @@ def _of_side(name: str, row: PoolResultRow, pool: Pool, side: str) -> Iterator[t
         yield f"{name}_success", row.error_message or _NOT_ASKED
     if getattr(pool, f"{side}_tax") is None:
         reasons = {
-            True: "the trade passes, and its amounts do not tell a tax",
+            True: "the trade works, but its amounts do not show a tax",
             False: "the trade fails, so nothing is taken from it",
         }
         yield f"{name}_tax", reasons.get(success) or row.error_message or _NOT_ASKED

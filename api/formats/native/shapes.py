@@ -22,7 +22,9 @@ _supplied = partial(Field, section="supply", source="specification, Supply and b
 _other = partial(Field, section="other", source="specification, Other", null="")
 
 _NO_CREATION: Final = "the transaction that created the token was not found"
-_NOT_SETTLED: Final = "the node did not play what would settle it, or no wallet was at hand"
+_NOT_SETTLED: Final = (
+    "the node did not run the simulation that would answer this, or no wallet was available for it"
+)
 
 
 def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:

@@ -77,7 +77,7 @@ def liquidity_flags(
         ),
         _flag(
             "issuer_can_withdraw_liquidity",
-            "Its creator or owner can withdraw 5 % of the liquidity or more",
+            "The creator or the owner can withdraw 5 % of the liquidity or more",
             _reaches(of_issuers, unknown + of_others, CREATOR_SHARE),
         ),
         _flag(

@@ -135,10 +135,11 @@ def _sentence(found: OpeningFindings, call: OpeningAct | None) -> str:
         start = "Trading is open"
     else:
         name = call.signature or call.function
-        starts = {"owner": f"owner call {name}", "creator": f"its creator's call {name}"}
-        start = "Opens by " + starts.get(call.sender_kind, f"call {name} of {call.sender}")
+        starts = {"owner": f"The owner's call {name}", "creator": f"The creator's call {name}"}
+        start = starts.get(call.sender_kind, f"The call {name} of {call.sender}")
+        start += " opens trading"
     buys, sales, later = map(_words, (opening.buy, opening.sale, opening.later_sale))
-    return f"{start}; then buys {buys}, and sales {sales}; a day later they {later}."
+    return f"{start}. Buys then {buys}, and sales {sales}. A day later, sales {later}."
 
 
 def _words(outcome: Outcome) -> str:

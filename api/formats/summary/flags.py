@@ -228,7 +228,7 @@ _LIQUIDITY_RISKS: Final[dict[str | None, bool]] = {
     "held": False,
 }
 _LIQUIDITY_FOUND: Final[dict[str | None, str]] = {
-    "unknown": "It is unknown who can withdraw the liquidity, which is young or of unknown age",
+    "unknown": "It is unknown who can withdraw the liquidity, which is new or of unknown age",
     "unknown_old": "It is unknown who can withdraw the liquidity, which is over 30 days old",
 }
 

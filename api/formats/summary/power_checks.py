@@ -126,7 +126,7 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
     known.
     """
     if key in OF_CODE and is_established(report):
-        return "info", "but many have sold it for long"
+        return "info", "but many holders have sold it over a long time"
     if key == _OWNERSHIP:
         is_idle = report.are_powers_known is True and not hurtful_powers(report)
         return ("info", "without a power over trades or holdings") if is_idle else (severity, "")
@@ -157,7 +157,7 @@ def _danger_of(key: str, report: Report) -> str | None:
         if power.what == "disguise":
             return "it is hidden in what transfers or balanceOf return"
         if power.what == "withdraw" and power.holder_kind == "anybody":
-            return "anybody can take it"
+            return "anyone can take it"
     return None
 
 

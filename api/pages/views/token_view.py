@@ -91,6 +91,8 @@ _WORDS: Final[dict[HolderKind, str]] = {
     "others": "everybody else",
 }
 
+_JUST_NOW_S: Final = 2
+
 _LEAST_SHOWN: Final = 0.001
 """Share of the supply below which the rest is not shown."""
 
@@ -240,7 +242,7 @@ def view_token(
         counts=tuple(_counts(rendered.summary)),
         findings=findings,
         powers=view_powers(rendered),
-        facts=tuple(_facts(rendered, snapshot)),
+        facts=tuple(_facts(rendered, snapshot, now_s)),
         pools=pools,
         pools_beside=len(rendered.native.dex) - len(pools),
         charts=view_charts(rendered, snapshot.chain),
@@ -262,7 +264,7 @@ def view_token(
 
 
 def _counts(summary: Summary) -> Iterator[CheckCount]:
-    """Yield the counts of the summary: problems, unknown ones, and what passed of all."""
+    """Yield the counts of the summary, which add up: those that passed, then the others."""
     numbers = {
         "danger": summary.danger_flag_count,
         "warning": summary.warning_flag_count,
@@ -274,12 +276,15 @@ def _counts(summary: Summary) -> Iterator[CheckCount]:
         if number:
             plural = "s" if number > 1 and tone != "unknown" else ""
             yield CheckCount(tone=tone, number=number, words=f"{tone}{plural}")
+    known = summary.info_flag_count + summary.notice_flag_count
+    if known:
+        yield CheckCount(tone="fine", number=known, words="good to know")
 
 
-def _facts(rendered: RenderedReport, snapshot: TokenSnapshot) -> Iterator[TokenFact]:
+def _facts(rendered: RenderedReport, snapshot: TokenSnapshot, now_s: float) -> Iterator[TokenFact]:
     yield from _market_facts(rendered)
     if snapshot.price is not None:
-        yield from _quoted_prices(snapshot.price)
+        yield from _quoted_prices(snapshot.price, now_s)
     yield from _supply_facts(rendered)
     yield from _people(rendered)
     if rendered.native.is_launchpad_token:
@@ -302,10 +307,12 @@ def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
     yield TokenFact(label="Liquidity", text="unknown" if total is None else usd(total))
 
 
-def _quoted_prices(price: TokenPrice) -> Iterator[TokenFact]:
+def _quoted_prices(price: TokenPrice, now_s: float) -> Iterator[TokenFact]:
     """Yield a price from another source than the report's pools, with its time."""
     if price.read_at_s is not None:
-        text = f"{_price(price.usd)}, read at {iso_utc(price.read_at_s)}"
+        age_s = now_s - price.read_at_s
+        when = "just now" if age_s < _JUST_NOW_S else f"{duration_words(age_s)} ago"
+        text = f"{_price(price.usd)}, {when}"
         yield TokenFact(label=f"Price by {price.service}", text=text)
     elif price.age_s is not None:
         text = f"{_price(price.usd)}, {duration_words(price.age_s)} ago"

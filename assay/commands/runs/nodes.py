@@ -17,7 +17,7 @@ def choose_chain(chains: Sequence[Chain], name: str) -> Chain:
     """Find a chain by slug, number or alias. Raises BadParameter for an unknown name."""
     chain = find_by_name(chains, name)
     if chain is None:
-        reason = f"{name} is no supported chain; those are {list_names(chains)}"
+        reason = f"{name} is not a supported chain. Supported are {list_names(chains)}"
         raise click.BadParameter(reason, param_hint="CHAIN")
     return chain
 

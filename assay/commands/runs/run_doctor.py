@@ -153,7 +153,7 @@ def _print_results(out: Console, results: Sequence[CheckResult], *, shows_all: b
     ]
     if not shown:
         return
-    table = Table("check", "about", "status", "seen", "what it costs, and how to mend it")
+    table = Table("check", "about", "status", "seen", "effect, and how to fix it")
     for result in shown:
         advice = " | ".join(filter(None, (result.costs, result.mend)))
         table.add_row(

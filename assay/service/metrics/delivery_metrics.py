@@ -51,7 +51,7 @@ class DeliveryCollector(Collector):
             return  # /ready reports it
         watches = GaugeMetricFamily(
             "assay_watches",
-            "Watches; failing: nothing is sent any more until somebody resumes them",
+            "Watches; failing: nothing is sent any more until they are resumed",
             labels=["state"],
         )
         for state, count in msgspec.structs.asdict(states).items():

@@ -13,7 +13,7 @@ from core.report.fields.field import NOT_FOLLOWED, Check, Field, Pending
 
 _field = partial(Field, section="static", source="specification, Static analysis")
 
-_NOT_IN_FORCE = f"what storage holds did not settle it, or {NOT_FOLLOWED}"
+_NOT_IN_FORCE = f"the values in storage do not answer it, or {NOT_FOLLOWED}"
 
 
 class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):

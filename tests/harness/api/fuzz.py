@@ -227,7 +227,7 @@ _SERVER_FAULT = 500
 
 BASE = "http://localhost:8000"
 
-_ORDERED = ("does not serve the chain chain_56", "people sign in with cannot be reached")
+_ORDERED = ("does not serve the chain chain_56", "The sign-in service cannot be reached")
 
 Outcome = Report | TokenRefusedError | UpstreamError
 
