@@ -75,6 +75,8 @@ class ScoredToken(msgspec.Struct, frozen=True, kw_only=True):
     """Verdict of the summary; else refused or not_judged."""
     reason: str = ""
     """Why there is no verdict. Empty: there is one."""
+    findings: str | None = None
+    """Findings behind the verdict, as findings_key. None: there is no verdict."""
     buyers: dict[str, BuyerCounts]
     """Counts by name in SPANS_S."""
 

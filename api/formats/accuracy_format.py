@@ -10,6 +10,7 @@ from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
 from core.report.accuracy import Explanation, PredictionFlag, ReportAge, interval_of
+from core.report.finding_outcomes import FindingOutcomes
 from sql.reports.accuracy_counts import AccuracySum
 from sql.reports.disagreement_tables import ShownDisagreement
 
@@ -81,6 +82,26 @@ class AccuracyCase(Shape, frozen=True, kw_only=True):
     sales depend on their size; unexplained. null: there is none yet."""
 
 
+class OutcomeGroup(Shape, frozen=True, kw_only=True):
+    """Tokens that had the same findings before their first trade, by its first day."""
+
+    chain: str
+    """Slug."""
+    findings: tuple[str, ...]
+    """Keys of the checks that found something, and sell_failed, buy_failed, no_liquidity. Empty:
+    nothing was found."""
+    known: int
+    """Tokens whose buyers tried to sell; at least 100."""
+    trapped: int
+    """Tokens among them that trapped at least one buyer."""
+    trapped_share: float
+    """Share of trapped ones, 0 to 1."""
+    share_low: float | None
+    """Lower bound of its 95 percent confidence interval (Wilson). null: too few."""
+    share_high: float | None
+    """Upper bound of that interval. null: too few."""
+
+
 class AccuracyAnswer(Shape, frozen=True, kw_only=True):
     """Agreement of predictions with real trades."""
 
@@ -91,6 +112,9 @@ class AccuracyAnswer(Shape, frozen=True, kw_only=True):
     disagreements: tuple[AccuracyCase, ...]
     """The newest counted disagreements with their evidence, newest first; those that may be the
     trader's own, or that events cannot show, are in the view v_disagreements."""
+    outcomes: tuple[OutcomeGroup, ...]
+    """Outcomes by findings, of all recorded backtests whatever `days`; most tokens first. Empty:
+    fewer than 100 outcomes of any findings are known."""
 
 
 class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +124,7 @@ class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
     """Slug."""
     sums: Sequence[AccuracySum]
     newest: Sequence[ShownDisagreement]
+    outcomes: Sequence[FindingOutcomes]
 
 
 _Key = tuple[str | None, str | None, PredictionFlag | None, ReportAge | None]
@@ -128,6 +153,25 @@ def list_cases(chains: Iterable[ChainAccuracy], *, at_most: int) -> tuple[Accura
     found = [(one.block_time_s, chain.chain, one) for chain in chains for one in chain.newest]
     newest = sorted(found, key=lambda each: -each[0])[:at_most]
     return tuple(_case(chain, one) for _, chain, one in newest)
+
+
+def list_outcomes(chains: Iterable[ChainAccuracy], *, at_most: int) -> tuple[OutcomeGroup, ...]:
+    """Return the outcomes of all these chains, most tokens first."""
+    found = [_outcome(chain.chain, one) for chain in chains for one in chain.outcomes]
+    return tuple(sorted(found, key=lambda one: (-one.known, one.chain, one.findings))[:at_most])
+
+
+def _outcome(chain: str, one: FindingOutcomes) -> OutcomeGroup:
+    interval = interval_of(one.trapped, one.known)
+    return OutcomeGroup(
+        chain=chain,
+        findings=tuple(one.findings.split(",")) if one.findings else (),
+        known=one.known,
+        trapped=one.trapped,
+        trapped_share=one.trapped / one.known,
+        share_low=None if interval is None else interval.low,
+        share_high=None if interval is None else interval.high,
+    )
 
 
 def _group(key: _Key, sums: Sequence[AccuracySum]) -> AccuracyGroup:

@@ -12,7 +12,7 @@ from api.formats.native.native import render_native
 from api.formats.native.null_reasons import unknowns
 from api.formats.native.shapes import Envelope, Features, NativeFeatures
 from api.formats.shape_building import Shape
-from api.formats.summary.summary import Summary, refuse_summary, render_summary
+from api.formats.summary.summary import Summary, refuse_summary, render_summary, with_outcomes
 from api.formats.token_snapshot import TokenSnapshot
 from config.facts.chain import Chain
 from core.errors import InvalidAddressError, TokenRefusedError
@@ -54,7 +54,7 @@ def native_of(snapshot: TokenSnapshot) -> NativeFeatures:
 
 def summary_of(snapshot: TokenSnapshot, native: NativeFeatures) -> Summary:
     """Return the summary; `native` are the features of the same snapshot."""
-    return render_summary(
+    summary = render_summary(
         snapshot.report,
         native,
         chain=snapshot.chain.slug,
@@ -64,6 +64,7 @@ def summary_of(snapshot: TokenSnapshot, native: NativeFeatures) -> Summary:
         has_liquidity_check=snapshot.has_liquidity_check,
         custodians=snapshot.chain.custodians,
     )
+    return with_outcomes(summary, snapshot.outcomes) if snapshot.outcomes else summary
 
 
 def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefusedError) -> bytes:

@@ -5,6 +5,7 @@ import msgspec
 from analysis.market.token_price import TokenPrice
 from analysis.token.contract_clock import ClockReading, ContractClock, clock_at
 from config.facts.chain import Chain
+from core.report.finding_outcomes import KnownOutcomes
 from core.report.report import Report
 
 
@@ -26,6 +27,8 @@ class TokenSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """True if the deployment finds who can withdraw liquidity."""
     price: TokenPrice | None = None
     """None: not requested, or no source has one."""
+    outcomes: KnownOutcomes = {}
+    """Outcomes of the chain's tokens, by their findings."""
 
     @property
     def is_final(self) -> bool:

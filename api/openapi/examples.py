@@ -13,11 +13,21 @@ import msgspec
 
 from analysis.market.token_price import TokenPrice
 from api.deps import Prefill
-from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
+from api.formats.rendering import (
+    FORMATS,
+    Format,
+    native_of,
+    render_failure,
+    render_refusal,
+    render_report,
+    summary_of,
+)
+from api.formats.summary.summary import findings_of
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from config.facts.chain import Chain
 from core.errors import RefusalCode, TokenRefusedError
 from core.evm.primitives import checksum
+from core.report.finding_outcomes import FindingOutcomes
 from core.report.report import Report
 
 JsonObject = dict[str, Any]
@@ -105,14 +115,17 @@ def _snapshot(report: Report, chain: Chain) -> TokenSnapshot:
 
 
 def _with_all(snapshot: TokenSnapshot) -> TokenSnapshot:
-    """Return the snapshot with a price, and as of a deployment that simulates the owner."""
+    """Return the snapshot with a price, with outcomes, and with simulated calls of the owner."""
     report = snapshot.report
     token = msgspec.structs.replace(report.token, owner_can_change_balance=False)
-    return msgspec.structs.replace(
+    full = msgspec.structs.replace(
         snapshot,
         report=msgspec.structs.replace(report, token=token),
         price=TokenPrice(usd=0.0161, source="network_token_info", age_s=77),
     )
+    findings = findings_of(summary_of(full, native_of(full)))
+    outcomes = FindingOutcomes(findings=findings, known=812, trapped=780)
+    return msgspec.structs.replace(full, outcomes={findings: outcomes})
 
 
 @cache

@@ -117,7 +117,7 @@ async def show_accuracy(
             raise KeyRequiredError
     answer = await _answer(request, days=_PAGE_DAYS, by=_OF_PAGE, chain=None)
     overall = await _answer(request, days=_PAGE_DAYS, by=(), chain=None)
-    rows = max(len(answer.groups), len(answer.disagreements))
+    rows = max(len(answer.groups), len(answer.disagreements), len(answer.outcomes))
     last = max(1, -(-rows // _ROWS))
     shown = min(max(number, 1), last)
     part = slice((shown - 1) * _ROWS, shown * _ROWS)
@@ -129,6 +129,7 @@ async def show_accuracy(
         cases=answer.disagreements[part],
         chain_names={chain.slug: chain.display_name for chain in deps.chains},
         flag_words=FLAG_WORDS,
+        outcomes=answer.outcomes[part],
         number=shown,
         last=last,
     )

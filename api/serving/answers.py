@@ -16,6 +16,7 @@ from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.formats.rendering import Format, render_failure, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
+from api.serving.accuracy_service import OutcomeService
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, compress, is_worth_compressing, pack
 from api.serving.pair_tokens import find_token_of_pair
@@ -82,6 +83,7 @@ class Answers:
         self._chains = {chain.slug: chain for chain in deps.chains}
         self._keep_s = min(deps.settings.cache_s, MAX_CACHE_S)
         self._cache = TokenCache(max_bytes=deps.settings.max_cached_bytes, now_s=deps.monotonic_s)
+        self._outcome_service = OutcomeService(deps)
         self._started = count()
         self._analyses = SingleFlight[Ask, CachedToken]()
         self._prices = SingleFlight[int, TokenSnapshot]()
@@ -190,7 +192,7 @@ class Answers:
             return KnownSnapshot(snapshot=token.complete(token.found), costs_analysis=False)
         known = await self._deps.analysis.recall(chain, ask.address)
         return KnownSnapshot(
-            snapshot=None if known.report is None else self._snapshot(ask, known.report),
+            snapshot=None if known.report is None else await self._snapshot(ask, known.report),
             costs_analysis=not (known.is_recent or known.is_running),
         )
 
@@ -235,7 +237,7 @@ class Answers:
         found: TokenSnapshot | TokenRefusedError
         try:
             with _failures_logged(ask):
-                found = self._snapshot(ask, await self._report(ask))
+                found = await self._snapshot(ask, await self._report(ask))
             if not found.is_final:
                 keep_s = min(UNSETTLED_CACHE_S, keep_s)
         except TokenRefusedError as error:
@@ -264,8 +266,8 @@ class Answers:
         )
         return await asyncio.wait_for(report, self._deps.answer_within_s)
 
-    def _snapshot(self, ask: Ask, report: Report) -> TokenSnapshot:
-        return take_snapshot(
+    async def _snapshot(self, ask: Ask, report: Report) -> TokenSnapshot:
+        snapshot = take_snapshot(
             report,
             self._chains[ask.chain],
             now_s=self._deps.now_s(),
@@ -274,6 +276,8 @@ class Answers:
             has_liquidity_check=self._deps.has_liquidity_check,
             clock=self._deps.read_clock(ask.chain),
         )
+        outcomes = await self._outcome_service.known(ask.chain)
+        return msgspec.structs.replace(snapshot, outcomes=outcomes) if outcomes else snapshot
 
     async def _priced(self, ask: Ask, token: CachedToken, snapshot: TokenSnapshot) -> TokenSnapshot:
         """Return the snapshot with a price, which is looked up once in the token's lifetime."""

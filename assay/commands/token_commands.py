@@ -194,8 +194,14 @@ def static_command(file: IO[bytes], printer: str | None) -> None:
     show_default=True,
     help="A table, or a JSON object per line: each token, then each row of the matrix.",
 )
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Store the outcomes of the first day, which reports of tokens with the same findings show "
+    "from a hundred on. Needs --receipts day or week.",
+)
 def backtest_command(
-    chain: str, first: int, last: int, receipts: "ReadSpan", output: "BacktestOutput"
+    chain: str, first: int, last: int, receipts: "ReadSpan", output: "BacktestOutput", record: bool
 ) -> None:
     """Analyse tokens as of the block before their first trade, and score the verdicts.
 
@@ -209,4 +215,6 @@ def backtest_command(
     with loading():
         from assay.commands.runs.run_backtest import run_backtest  # noqa: PLC0415 - not for help and completion
 
-    run_backtest(chain, first=first, last=last, receipts=receipts, output=output)
+    run_backtest(
+        chain, first=first, last=last, receipts=receipts, output=output, is_recorded=record
+    )

@@ -20,6 +20,7 @@ from assay.service.refresh_policy import next_refresh, refresh_of_refused
 from config.facts.chain import Chain
 from config.settings import AnalysisSettings
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexBytes
+from core.report.finding_outcomes import KnownOutcomes
 from core.report.report import Report
 from core.report.rows import RefusalRow
 from core.report.verdict import FindVerdict
@@ -32,6 +33,7 @@ from sql.engine.database import Reader
 from sql.engine.store import Store
 from sql.engine.table_rows import CoverageRow, CreatorRow
 from sql.reports.indexed_record import read_indexed_record
+from sql.reports.outcome_counts import list_known_outcomes
 from sql.reports.report_tables import find_walletless_check, read_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.creator_tables import read_creator
@@ -223,8 +225,8 @@ class ReportStore:
 
 
 class TradeHistory(NoFactsIndex):
-    """An index that knows only track records, from a store: for analyses that read all else from
-    the chain."""
+    """An index that knows only track records and outcomes, from a store: for analyses that read all
+    else from the chain."""
 
     def __init__(self, store: Store, settings: AnalysisSettings) -> None:
         self._store = store
@@ -235,6 +237,11 @@ class TradeHistory(NoFactsIndex):
     ) -> IndexedFacts:
         """Return the track record."""
         return await asyncio.to_thread(self._known, chain, token, pin)
+
+    async def outcomes(self, chain: Chain) -> KnownOutcomes:
+        """Return the outcomes of the chain's tokens, by their findings. Raises StoreError."""
+        found = await asyncio.to_thread(list_known_outcomes, self._store, chain_id=chain.id)
+        return {one.findings: one for one in found}
 
     def _known(self, chain: Chain, token: Address, pin: BlockRef | None) -> IndexedFacts:
         with self._store.snapshot() as reader:

@@ -1,6 +1,7 @@
 """Protects the backtest: verdicts are of the past block, outcomes are those of real buyers."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, ZooToken
 from config.facts.chain import Chain as ChainFacts
+from config.load_settings import load_settings
 from config.store_address import FileAddress
 from core.evm.primitives import Address
+from sql.engine.store import Store
 from sql.move.move_store import move_store
 from tests.harness.chain.transactions import Chain
 from tests.harness.parts.empty_databases import EmptyDatabases, address_of
+from tests.harness.store.store_contents import read_rows
 from tests.harness.watches.watched_scene import SLUG, Scene, place, watching
 
 
@@ -62,6 +66,27 @@ async def backtest(
     lines = [msgspec.json.decode(line) for line in ended.stdout.splitlines()]
     tokens = [line for line in lines if "token" in line]
     return ended.exit_code, tokens, [line for line in lines if "span" in line]
+
+
+async def records_known_outcomes(
+    env: dict[str, str], in_postgres: dict[str, str], blocks: tuple[str, ...]
+) -> None:
+    """Three tokens have trapped a buyer; the day of the others is not over. A token counts once."""
+    code, _, _ = await backtest(env, *blocks, "--record")
+    assert code == 2  # an hour of receipts is no day
+    for stored in (env, env, in_postgres):
+        code, _, _ = await backtest(stored, *blocks, "--receipts", "day", "--record")
+        assert code == 0
+    for stored in (env, in_postgres):
+        address = load_settings(stored).store
+        with closing(Store.open(address, must_exist=True)) as opened:
+            found = read_rows(opened, "select known, trapped from outcome_count")
+            tokens = read_rows(opened, "select findings, is_trapped from token_outcome")
+        assert found == [(3, 3)]
+        assert len(tokens) == 3
+        ((findings, is_trapped),) = set(tokens)
+        assert is_trapped == 1
+        assert "liquidity" in str(findings)
 
 
 BUYERS = {"bought": 3, "untried": 0, "sold": 0, "refused": 0, "short": 0}
@@ -126,6 +151,7 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
     (hour,) = (row for row in matrix if row["span"] == "hour")
     counts = {"trapped": 3, "sold": 2, "untried": 1, "open": 0}
     assert hour == {"verdict": verdict, "span": "hour"} | counts
+    await records_known_outcomes(env, in_postgres, blocks)
     code, output, matrix = await backtest(env, *blocks, "--receipts", "none")
     paused = next(one for one in output if one["token"] == tokens["paused"].address)
     assert paused["buyers"]["hour"]["outcome"] == "untried"  # never: sold

@@ -12,7 +12,7 @@ from api.formats.native.native import render_native
 from api.formats.native.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.formats.summary.flags import Flag
 from api.formats.summary.power_checks import PowerShown
-from api.formats.summary.record_shown import RecordedTrades, TrackRecordShown
+from api.formats.summary.record_shown import OutcomesShown, RecordedTrades, TrackRecordShown
 from api.formats.summary.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
 from core.report.report import Report
@@ -32,6 +32,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "dominant_pool": DominantPool,
     "power": PowerShown,
     "track_record": TrackRecordShown,
+    "outcomes": OutcomesShown,
     "recorded_trades": RecordedTrades,
     "trial_key": TrialKey,
 }

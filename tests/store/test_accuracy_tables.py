@@ -10,6 +10,7 @@ import pytest
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.accuracy import PredictionFlag
 from core.report.disagreements import Disagreement
+from core.report.finding_outcomes import FindingOutcomes
 from core.report.report import PoolResultRow
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
@@ -30,6 +31,7 @@ from sql.reports.disagreement_tables import (
     undo_disagreements_from,
     write_disagreements,
 )
+from sql.reports.outcome_counts import FirstDay, list_known_outcomes, put_outcomes
 from sql.tokens.tokens import read_token, track_tokens
 from tests.harness.bare_reports import bare_report
 from tests.harness.store.store_contents import read_rows
@@ -37,6 +39,38 @@ from tests.harness.store.store_contents import read_rows
 TOKEN = Address("0x" + "ab" * 20)
 POOL = Address("0x" + "02" * 20)
 NOW_S = 20 * DAY_S
+
+
+def outcome(number: int, findings: str, *, is_trapped: bool | None) -> FirstDay:
+    return FirstDay(
+        address=Address(f"0x{number:040x}"),
+        findings=findings,
+        is_trapped=is_trapped,
+        block_number=number,
+    )
+
+
+def put(store: Store, *outcomes: FirstDay) -> None:
+    with store.transaction(chain_id=1) as tx:
+        put_outcomes(tx, outcomes, chain_id=1)
+
+
+def test_each_token_counts_once_by_its_last_outcome(store: Store) -> None:
+    put(store, *(outcome(number, "a", is_trapped=number < 90) for number in range(102)))
+    a_hundred_and_two = FindingOutcomes(findings="a", known=102, trapped=90)
+    assert list_known_outcomes(store, chain_id=1) == [a_hundred_and_two]
+    assert list_known_outcomes(store, chain_id=2) == []
+
+    put(store, *(outcome(number, "a", is_trapped=number < 90) for number in range(102)))
+    assert list_known_outcomes(store, chain_id=1) == [a_hundred_and_two]
+
+    put(store, outcome(0, "b", is_trapped=True), outcome(1, "a", is_trapped=None))
+    put(store, outcome(101, "a", is_trapped=True))
+    (left,) = list_known_outcomes(store, chain_id=1)
+    assert left == FindingOutcomes(findings="a", known=100, trapped=89)
+
+    put(store, outcome(2, "b", is_trapped=True))
+    assert list_known_outcomes(store, chain_id=1) == []
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""Track record of a token in the form that the API sends."""
+"""Track record of a token, and outcomes of tokens like it, in the form that the API sends."""
 
 from typing import Final
 
 from api.formats.shape_building import Shape
+from core.report.finding_outcomes import FindingOutcomes, outcome_sentence
 from core.report.track_record import DAY_S, TrackRecord, TradeCounts
 
 
@@ -52,6 +53,19 @@ class TrackRecordShown(Shape, frozen=True, kw_only=True):
     known."""
 
 
+class OutcomesShown(Shape, frozen=True, kw_only=True):
+    """Outcomes of other tokens of the chain with the same findings before their first trade.
+    Backtests of this deployment recorded them."""
+
+    known: int
+    """Tokens whose buyers tried to sell within a day of the first trade; at least 100."""
+    trapped: int
+    """Tokens among them that trapped at least one buyer: a sale failed for good, or a trade brought
+    less than half."""
+    sentence: str
+    """Both numbers in words."""
+
+
 _DECIMALS: Final = 2
 
 
@@ -70,6 +84,17 @@ def show_record(record: TrackRecord | None) -> TrackRecordShown | None:
         last_day=_show_trades(record.last_day),
         powers_used=record.powers_used,
         liquidity_usd=record.liquidity_usd,
+    )
+
+
+def show_outcomes(outcomes: FindingOutcomes | None) -> OutcomesShown | None:
+    """Return the outcomes of a set of findings in the form that the API sends."""
+    if outcomes is None:
+        return None
+    return OutcomesShown(
+        known=outcomes.known,
+        trapped=outcomes.trapped,
+        sentence=outcome_sentence(outcomes),
     )
 
 

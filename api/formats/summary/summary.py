@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
+import msgspec
+
 from api.formats.native.native import has_more_than
 from api.formats.native.shapes import NativeFeatures, Pool, figure, settled
 from api.formats.prose.check_words import CHECK_WORDS
@@ -30,9 +32,15 @@ from api.formats.summary.power_checks import (
     is_established,
     show_power,
 )
-from api.formats.summary.record_shown import TrackRecordShown, show_record
+from api.formats.summary.record_shown import (
+    OutcomesShown,
+    TrackRecordShown,
+    show_outcomes,
+    show_record,
+)
 from core.evm.primitives import Address
 from core.report.fields.field import Pending
+from core.report.finding_outcomes import KnownOutcomes, find_outcomes, findings_key
 from core.report.report import Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]
@@ -146,6 +154,9 @@ class Summary(Shape, frozen=True, kw_only=True):
     is of an earlier release."""
     track_record: TrackRecordShown | None
     """Real trades of the token. None: this deployment's index does not have it."""
+    outcomes: OutcomesShown | None
+    """Outcomes of other tokens with the same findings. None: nothing was found, or fewer than 100
+    outcomes are known."""
 
 
 def render_summary(
@@ -160,7 +171,7 @@ def render_summary(
     custodians: frozenset[Address] = frozenset(),
 ) -> Summary:
     """Build the summary of one report. `address`: the token's, checksummed; `custodians`: as in
-    CheckInput; the other two: checks that the deployment's settings turn on."""
+    CheckInput; the two booleans: checks that the deployment's settings turn on."""
     inputs = CheckInput(
         report=report,
         native=native,
@@ -202,7 +213,20 @@ def render_summary(
         dominant_pool=_dominant(native.dex[0]) if native.dex else None,
         powers=tuple(show_power(power, report) for power in report.powers),
         track_record=show_record(report.track_record),
+        outcomes=None,
     )
+
+
+def with_outcomes(summary: Summary, known: KnownOutcomes) -> Summary:
+    """Add the outcomes of tokens with the same findings, if enough are known."""
+    found = find_outcomes(known, findings_of(summary))
+    return msgspec.structs.replace(summary, outcomes=show_outcomes(found))
+
+
+def findings_of(summary: Summary) -> str:
+    """Return the key of the findings, by which outcomes are counted."""
+    statuses = ((flag.key, flag.status) for flag in summary.flags)
+    return findings_key(statuses, summary.verdict_reasons)
 
 
 def refuse_summary(
@@ -242,6 +266,7 @@ def refuse_summary(
         dominant_pool=None,
         powers=(),
         track_record=None,
+        outcomes=None,
     )
 
 

@@ -292,6 +292,8 @@ def _facts(rendered: RenderedReport, snapshot: TokenSnapshot, now_s: float) -> I
     if rendered.report.token.implementation is not None:
         target = checksum(rendered.report.token.implementation)
         yield TokenFact(label="Runs the code of", text="", address=target)
+    if rendered.summary.outcomes is not None:
+        yield TokenFact(label="Tokens like it", text=rendered.summary.outcomes.sentence)
     yield TokenFact(label="Chain", text=snapshot.chain.display_name)
 
 

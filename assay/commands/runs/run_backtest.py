@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from typing import Literal
 
@@ -28,30 +28,49 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from api.formats.stored_verdict import make_find_verdict
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
+from assay.commands.runs.stores import open_store
 from assay.commands.runs.tables import OUT, cell_text
 from config.facts.chain import Chain
 from config.load_settings import load_settings
 from config.settings import Settings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, Address
+from core.report.finding_outcomes import findings_key
 from core.report.verdict import FindVerdict
 from core.rpc.client import RpcClient
 from indexer.block_spans import fetch_header
 from indexer.history.sale_attempts import BlockWindow, fetch_sale_attempts
 from sql.analyst.launch_trades import find_first_trades, find_indexed_until, read_launch_events
 from sql.lake.open_store import open_to_read
+from sql.reports.outcome_counts import FirstDay, put_outcomes
 
 BacktestOutput = Literal["table", "json"]
 ReadSpan = Literal["none", "hour", "day", "week"]
 
 _EXIT_FALSE_SAFE = 1
+_RECORDED_SPAN = "day"
+_RECORDED_AT_ONCE = 100
+_TRAPPED: Mapping[str, bool] = {"trapped": True, "sold": False}
+
+
+class _PastVerdict(msgspec.Struct, frozen=True):
+    verdict: str
+    reason: str = ""
+    findings: str | None = None
 
 
 def run_backtest(
-    name: str, *, first: int, last: int, receipts: ReadSpan, output: BacktestOutput
+    name: str,
+    *,
+    first: int,
+    last: int,
+    receipts: ReadSpan,
+    output: BacktestOutput,
+    is_recorded: bool,
 ) -> None:
     """Score the tokens that first traded in these blocks, and print the result. `receipts`: time
-    after its first trade in which a token's sales are read from the node.
+    after its first trade in which a token's sales are read from the node. `is_recorded`: store the
+    outcomes of their first day.
 
     Exits with 1 if a token with the verdict safe trapped its buyers within an hour. Raises
     BadParameter, ConfigError, StoreError, UpstreamError.
@@ -59,12 +78,17 @@ def run_backtest(
     if first > last:
         message = f"{first} is above --to {last}"
         raise click.BadParameter(message, param_hint="--from")
+    if is_recorded and SPANS_S.get(receipts, 0) < SPANS_S[_RECORDED_SPAN]:
+        message = "--record needs the sales of a whole day: --receipts day or week"
+        raise click.BadParameter(message, param_hint="--record")
     settings = load_settings(os.environ)
     chain = find_chain(settings, name)
     launches, until_s = _read(chain, settings, first, last)
     read_s = SPANS_S.get(receipts, 0)
     with asking_nodes_of(chain):
         scored = asyncio.run(_score_all(settings, chain, launches, until_s=until_s, read_s=read_s))
+    if is_recorded:
+        _record(settings, chain, scored)
     if output == "json":
         for one in (*scored, *confusion_of(scored)):
             click.echo(msgspec.json.encode(one).decode())
@@ -72,6 +96,24 @@ def run_backtest(
         _print_table(scored)
     if false_safe(scored):
         sys.exit(_EXIT_FALSE_SAFE)
+
+
+def _record(settings: Settings, chain: Chain, scored: Sequence[ScoredToken]) -> None:
+    outcomes = [
+        FirstDay(
+            address=one.token,
+            findings=one.findings,
+            is_trapped=_TRAPPED.get(one.buyers[_RECORDED_SPAN].outcome),
+            block_number=one.block_number,
+        )
+        for one in scored
+        if one.findings is not None
+    ]
+    with closing(open_store(settings.store)) as store:
+        for at in range(0, len(outcomes), _RECORDED_AT_ONCE):
+            with store.transaction(chain_id=chain.id) as tx:
+                part = outcomes[at : at + _RECORDED_AT_ONCE]
+                put_outcomes(tx, part, chain_id=chain.id)
 
 
 def _read(
@@ -146,12 +188,13 @@ async def _score(
             now_s=time.time,
         )
         for launch in launches:
-            verdict, reason = await _verdict(context, client, find_verdict, launch)
+            verdict = await _verdict(context, client, find_verdict, launch)
             yield ScoredToken(
                 token=launch.token,
                 block_number=launch.first_block - 1,
-                verdict=verdict,
-                reason=reason,
+                verdict=verdict.verdict,
+                reason=verdict.reason,
+                findings=verdict.findings,
                 buyers=outcomes_of(launch, until_s=until_s),
             )
 
@@ -186,21 +229,23 @@ async def _with_read(
 
 async def _verdict(
     context: ChainContext, client: RpcClient, find_verdict: FindVerdict, launch: LaunchedToken
-) -> tuple[str, str]:
+) -> _PastVerdict:
     """Return the verdict of before the first trade, or why there is none."""
     try:
         header = await fetch_header(client, launch.first_block - 1)
         if header is None:
-            return "not_judged", "the node lacks the block"
+            return _PastVerdict("not_judged", "the node lacks the block")
         report = await analyse_as_of(context, launch.token, header.ref)
     except TokenRefusedError as error:
-        return "refused", error.reason
+        return _PastVerdict("refused", error.reason)
     except UpstreamError as error:
-        return "not_judged", str(error)
+        return _PastVerdict("not_judged", str(error))
     report_verdict = find_verdict(report)
     if report_verdict is None:
-        return "not_judged", "the chain is not configured"
-    return report_verdict.verdict, ""
+        return _PastVerdict("not_judged", "the chain is not configured")
+    statuses = ((check.key, check.status) for check in report_verdict.checks)
+    findings = findings_key(statuses, report_verdict.reasons)
+    return _PastVerdict(report_verdict.verdict, findings=findings)
 
 
 def _print_table(scored: Sequence[ScoredToken]) -> None:

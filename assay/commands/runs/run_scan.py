@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, closing
 from typing import Literal
 
 import click
+import msgspec
 
 from analysis.external.connect import connect_services
 from analysis.external.market_data import MarketData
@@ -120,7 +121,7 @@ async def scan_token(
     price = None
     if market_data is not None:
         price = await find_price(chain, report, market_data=market_data, now_s=time.time())
-    return take_snapshot(
+    snapshot = take_snapshot(
         report,
         chain,
         now_s=time.time(),
@@ -129,6 +130,10 @@ async def scan_token(
         has_liquidity_check=settings.finds_liquidity_holders,
         price=price,
     )
+    if not isinstance(context.index, TradeHistory):
+        return snapshot
+    outcomes = await context.index.outcomes(chain)
+    return msgspec.structs.replace(snapshot, outcomes=outcomes)
 
 
 def _open_history(stack: AsyncExitStack, settings: Settings) -> FactsIndex:
