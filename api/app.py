@@ -1,5 +1,6 @@
 """Assembly of the API application: routes, error handlers, OpenAPI document and dependencies."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib import metadata
@@ -31,6 +32,7 @@ from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
 from api.routes import (
     dashboard,
+    disputes,
     documentation,
     front,
     jobs,
@@ -60,6 +62,7 @@ from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
+from api.serving.dispute_service import DisputeService
 from api.serving.kept_pages import KeptPages
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
@@ -86,6 +89,7 @@ class _Services(msgspec.Struct, frozen=True, kw_only=True):
     watch_book: WatchBook | None
     """None: there is no store, so there are no watches."""
     event_feed: EventFeed | None
+    dispute_service: DisputeService | None
     mcp_server: LazyMcpServer
 
     async def aclose(self) -> None:
@@ -94,6 +98,8 @@ class _Services(msgspec.Struct, frozen=True, kw_only=True):
         await self.mcp_server.aclose()
         if self.event_feed is not None:
             await self.event_feed.aclose()
+        if self.dispute_service is not None:
+            await self.dispute_service.aclose()
 
 
 def create_app(deps: ApiDeps) -> CachedAnswerApp:
@@ -127,8 +133,9 @@ def _build_services(deps: ApiDeps) -> _Services:
     local = LocalWindows(deps.monotonic_s)
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = KeyLimits(deps.ledger, usage_counters, windows, now_s=deps.now_s)
-    watch_book, event_feed = None, None
+    watch_book, event_feed, dispute_service = None, None, None
     if deps.store is not None:
+        dispute_service = DisputeService(deps, answers, deps.store)
         watch_book = WatchBook(deps, deps.store, rules_of(deps.watches))
         event_feed = EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
     return _Services(
@@ -139,6 +146,7 @@ def _build_services(deps: ApiDeps) -> _Services:
         batch_service=BatchService(answers, limits, wait_s=deps.batch_wait_s),
         watch_book=watch_book,
         event_feed=event_feed,
+        dispute_service=dispute_service,
         mcp_server=LazyMcpServer(
             lambda module: module.make_server(
                 deps, answers, limits, keyring, watch_book, event_feed, version=VERSION
@@ -152,7 +160,12 @@ def _build_router(
 ) -> Litestar:
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
+        service = services.dispute_service
+        running = None if service is None else asyncio.create_task(service.keep_running())
         yield
+        if running is not None:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
         await aclose()
 
     return Litestar(
@@ -187,6 +200,7 @@ def _build_state(deps: ApiDeps, services: _Services) -> State:
             "accuracy": None if store is None else AccuracyService(deps, store),
             "watch_book": services.watch_book,
             "event_feed": services.event_feed,
+            "dispute_service": services.dispute_service,
             "issuer": _issuer(deps),
             "trial": trial_terms(deps.plans),
             "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
@@ -200,6 +214,8 @@ def _routes() -> list[ControllerRouterHandler]:
         get_summary,
         get_evidence,
         *resource_routes(),
+        disputes.file_dispute,
+        disputes.get_dispute_pack,
         post_tokens,
         get_token_security,
         post_token,
@@ -258,6 +274,8 @@ def _pages() -> Router:
             token_page.look_up,
             token_page.show_token,
             *resource_pages(),
+            disputes.file_on_page,
+            disputes.send_dispute_pack,
             send_card,
             token_page.show_token_for_key,
             token_page.refresh_token,

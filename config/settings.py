@@ -442,6 +442,12 @@ class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         ),
     ] = 20
     """0: only what is stored is shown."""
+    disputes_per_day_and_chain: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=10_000),
+        Setting("Disputes a day that may be filed on one chain, with and without a key"),
+    ] = 100
+    """0: none may be filed."""
     analyses_per_hour_and_chain: Annotated[
         int,
         msgspec.Meta(ge=0),

@@ -18,6 +18,7 @@ _RUNNING_WAIT_S = 5
 
 _MOST_NETWORKS = 20_000
 _MINUTE_S = 60
+_DISPUTES_PER_HOUR = 3
 _MINUTE_SHARE = 20
 """Share of an hour's analyses that a chain may run within one minute. More would delay callers with
 a key."""
@@ -47,6 +48,7 @@ class PublicLimits:
         self._begun = LRUCache[str, tuple[str, str]](_MOST_NETWORKS)
         """The last analysis of each network, by chain and token."""
         self._pages = (Window(kind="minute", limit=settings.pages_per_minute, span_s=_MINUTE_S),)
+        self._disputes = _hourly(_DISPUTES_PER_HOUR)
         self._of_network = _hourly(settings.analyses_per_hour)
         in_all = settings.analyses_per_hour_and_chain
         at_once = math.ceil(in_all / _MINUTE_SHARE)
@@ -62,6 +64,19 @@ class PublicLimits:
         if wait_s is not None:
             raise LimitedError(
                 detail=f"Your network requested too many pages. Try again in {wait_s} seconds.",
+                headers={"Retry-After": str(wait_s)},
+            )
+
+    async def admit_dispute(self, network: str) -> None:
+        """Count a dispute of a network, with a key or without. Raises LimitedError, which names the
+        wait."""
+        key = _key("disputes", network)
+        wait_s = await self._wait_s(self._disputes, key)
+        if wait_s is None:
+            wait_s = await self._take(self._disputes, key)
+        if wait_s is not None:
+            raise LimitedError(
+                detail=f"Too many disputes for one network; try again in {wait_s} seconds.",
                 headers={"Retry-After": str(wait_s)},
             )
 

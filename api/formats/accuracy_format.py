@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
+from api.formats.resources.disputes_format import DisputeShown, show_dispute
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
@@ -13,6 +14,7 @@ from core.report.accuracy import Explanation, PredictionFlag, ReportAge, interva
 from core.report.finding_outcomes import FindingOutcomes
 from sql.reports.accuracy_counts import AccuracySum
 from sql.reports.disagreement_tables import ShownDisagreement
+from sql.reports.dispute_tables import StoredDispute
 
 GroupKey = Literal["chain", "venue", "flag", "age"]
 
@@ -115,6 +117,8 @@ class AccuracyAnswer(Shape, frozen=True, kw_only=True):
     outcomes: tuple[OutcomeGroup, ...]
     """Outcomes by findings, of all recorded backtests whatever `days`; most tokens first. Empty:
     fewer than 100 outcomes of any findings are known."""
+    disputes: tuple[DisputeShown, ...]
+    """The newest disputes, newest first, whatever `days`."""
 
 
 class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +129,7 @@ class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
     sums: Sequence[AccuracySum]
     newest: Sequence[ShownDisagreement]
     outcomes: Sequence[FindingOutcomes]
+    disputes: Sequence[StoredDispute]
 
 
 _Key = tuple[str | None, str | None, PredictionFlag | None, ReportAge | None]
@@ -159,6 +164,12 @@ def list_outcomes(chains: Iterable[ChainAccuracy], *, at_most: int) -> tuple[Out
     """Return the outcomes of all these chains, most tokens first."""
     found = [_outcome(chain.chain, one) for chain in chains for one in chain.outcomes]
     return tuple(sorted(found, key=lambda one: (-one.known, one.chain, one.findings))[:at_most])
+
+
+def list_disputes(chains: Iterable[ChainAccuracy], *, at_most: int) -> tuple[DisputeShown, ...]:
+    """Return the newest disputes of all these chains, newest first."""
+    found = [show_dispute(chain.chain, one) for chain in chains for one in chain.disputes]
+    return tuple(sorted(found, key=lambda one: one.filed_at, reverse=True)[:at_most])
 
 
 def _outcome(chain: str, one: FindingOutcomes) -> OutcomeGroup:

@@ -117,7 +117,8 @@ async def show_accuracy(
             raise KeyRequiredError
     answer = await _answer(request, days=_PAGE_DAYS, by=_OF_PAGE, chain=None)
     overall = await _answer(request, days=_PAGE_DAYS, by=(), chain=None)
-    rows = max(len(answer.groups), len(answer.disagreements), len(answer.outcomes))
+    lists = (answer.groups, answer.disagreements, answer.outcomes, answer.disputes)
+    rows = max(map(len, lists))
     last = max(1, -(-rows // _ROWS))
     shown = min(max(number, 1), last)
     part = slice((shown - 1) * _ROWS, shown * _ROWS)
@@ -130,6 +131,7 @@ async def show_accuracy(
         chain_names={chain.slug: chain.display_name for chain in deps.chains},
         flag_words=FLAG_WORDS,
         outcomes=answer.outcomes[part],
+        disputes=answer.disputes[part],
         number=shown,
         last=last,
     )

@@ -14,6 +14,7 @@ from api.formats.accuracy_format import (
     GroupKey,
     group_counts,
     list_cases,
+    list_disputes,
     list_outcomes,
 )
 from core.errors import StoreError
@@ -21,6 +22,7 @@ from core.report.finding_outcomes import KnownOutcomes
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import DAY_S, sum_counts
 from sql.reports.disagreement_tables import list_newest_disagreements
+from sql.reports.dispute_tables import MOST_DISPUTES_SHOWN, list_newest_disputes
 from sql.reports.outcome_counts import list_known_outcomes
 
 _KEPT_S = 60.0
@@ -77,6 +79,7 @@ class AccuracyService:
             groups=group_counts(known, by=by),
             disagreements=list_cases(known, at_most=_MOST_CASES),
             outcomes=list_outcomes(known, at_most=_MOST_OUTCOMES),
+            disputes=list_disputes(known, at_most=MOST_DISPUTES_SHOWN),
         )
 
     async def _read_now(self, days: int) -> list[ChainAccuracy]:
@@ -92,6 +95,9 @@ class AccuracyService:
                     self._store, chain_id=chain.id, at_most=_MOST_CASES, is_counted=True
                 ),
                 outcomes=list_known_outcomes(self._store, chain_id=chain.id)[:_MOST_OUTCOMES],
+                disputes=list_newest_disputes(
+                    self._store, chain_id=chain.id, at_most=MOST_DISPUTES_SHOWN
+                ),
             )
             for chain in self._deps.chains
             if chain.slug in self._deps.served

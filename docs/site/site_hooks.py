@@ -16,7 +16,15 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     "Start": ("index", "start/quick-start", "start/installation"),
     "Use": (
         *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/census"),
-        *("use/limits", "use/opening", "use/check-trade", "use/launch", "use/kin", "use/review"),
+        *(
+            "use/limits",
+            "use/opening",
+            "use/check-trade",
+            "use/launch",
+            "use/kin",
+            "use/disputes",
+            "use/review",
+        ),
         *("use/powers", "use/watching", "use/replay", "use/clients", "use/goplus", "use/analysts"),
     ),
     "Operate": (

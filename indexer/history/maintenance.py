@@ -1,7 +1,7 @@
 """Background maintenance of a chain's tables, in parallel to following.
 
 Finalizes rows, back-fills token histories, and deletes old trades, early and liquidity events,
-report history and accuracy counts.
+report history, accuracy counts and disputes.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from sql.chain.trade_tables import delete_old_trades
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import add_up_counts, delete_old_counts
 from sql.reports.disagreement_tables import delete_old_disagreements
+from sql.reports.dispute_tables import delete_old_disputes
 from sql.reports.report_history import delete_old_history
 from sql.tokens.observations import delete_old_observations
 
@@ -71,6 +72,7 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     delete_old_observations(store, chain_id=chain.id, before_s=before_s)
     delete_old_disagreements(store, chain_id=chain.id, before_s=before_s)
     delete_old_counts(store, chain_id=chain.id, before_s=before_s)
+    delete_old_disputes(store, chain_id=chain.id, before_s=before_s)
     checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FINAL)
     if checkpoint is not None:
         add_up_counts(store, chain_id=chain.id, final=checkpoint.number)

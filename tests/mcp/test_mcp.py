@@ -37,11 +37,11 @@ QUOTING = (
     *("token_opening", "evidence_pack", "check_trade"),
 )
 
-BILLED = (*JUDGING, "token_kin", "launch_forensics", *QUOTING, "watch_tokens")
+BILLED = (*JUDGING, "token_kin", "token_disputes", "launch_forensics", *QUOTING, "watch_tokens")
 
 ALL = (
     *JUDGING,
-    *("list_chains", "usage", "token_kin"),
+    *("list_chains", "usage", "token_kin", "token_disputes"),
     *QUOTING[:-1],
     "launch_forensics",
     *QUOTING[-1:],

@@ -146,8 +146,9 @@ def test_every_parameter_header_and_key_is_described_and_has_an_example(document
 def test_every_body_has_an_example(document: Node) -> None:
     without = [place for place, media in bodies(document) if "examples" not in media]
     # What is sent to /mcp has examples for its keys; a guide and a packed file are none.
-    pack = "get /token/{chain}/{address}/evidence-pack 200"
-    assert without == [pack, "post /mcp request", "get /llms.txt 200"]
+    pack = "get /token/{{chain}}/{{address}}{}/evidence-pack 200".format
+    packs = [pack("/disputes/{number}"), pack("")]
+    assert without == [*sorted(packs, reverse=True), "post /mcp request", "get /llms.txt 200"]
 
 
 @pytest.mark.process

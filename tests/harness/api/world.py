@@ -109,6 +109,10 @@ class World:
 
     def make_app(self, **changes: Any) -> CachedAnswerApp:
         """Build the application, with the named changes."""
+        return create_app(self.make_deps(**changes))
+
+    def make_deps(self, **changes: Any) -> ApiDeps:
+        """Build the dependencies, with the named changes."""
 
         async def read_states() -> tuple[ChainState, ...]:
             return self.states
@@ -127,7 +131,7 @@ class World:
             "now_s": self.clock,
             "monotonic_s": self.clock,
         }
-        return create_app(ApiDeps(**{**plain, **changes}))
+        return ApiDeps(**{**plain, **changes})
 
     def client(self, *, peer: str = CLIENT, **changes: Any) -> httpx.AsyncClient:
         """A client of a fresh application, calling from the address `peer`."""
