@@ -46,6 +46,7 @@ from api.routes import (
 from api.routes.accuracy import get_accuracy, show_accuracy
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
+from api.routes.event_streams import get_snapshot, stream_all, stream_feed, stream_one
 from api.routes.goplus import get_token_security, post_token
 from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
@@ -55,7 +56,6 @@ from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
-from api.routes.watch_stream import stream_all, stream_one
 from api.search.listed_tokens import TokenLists
 from api.serving.accuracy_service import AccuracyService
 from api.serving.answers import Answers
@@ -66,6 +66,7 @@ from api.serving.dispute_service import DisputeService
 from api.serving.kept_pages import KeptPages
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from api.watches.chain_feed import ChainFeed
 from api.watches.delivery.keep_delivering import rules_of
 from api.watches.event_feed import EventFeed
 from api.watches.message_body import MessageRenderer
@@ -89,6 +90,7 @@ class _Services(msgspec.Struct, frozen=True, kw_only=True):
     watch_book: WatchBook | None
     """None: there is no store, so there are no watches."""
     event_feed: EventFeed | None
+    chain_feed: ChainFeed | None
     dispute_service: DisputeService | None
     mcp_server: LazyMcpServer
 
@@ -98,6 +100,8 @@ class _Services(msgspec.Struct, frozen=True, kw_only=True):
         await self.mcp_server.aclose()
         if self.event_feed is not None:
             await self.event_feed.aclose()
+        if self.chain_feed is not None:
+            await self.chain_feed.aclose()
         if self.dispute_service is not None:
             await self.dispute_service.aclose()
 
@@ -133,9 +137,10 @@ def _build_services(deps: ApiDeps) -> _Services:
     local = LocalWindows(deps.monotonic_s)
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = KeyLimits(deps.ledger, usage_counters, windows, now_s=deps.now_s)
-    watch_book, event_feed, dispute_service = None, None, None
+    watch_book, event_feed, chain_feed, dispute_service = None, None, None, None
     if deps.store is not None:
         dispute_service = DisputeService(deps, answers, deps.store)
+        chain_feed = ChainFeed(deps.store, stop=deps.stop)
         watch_book = WatchBook(deps, deps.store, rules_of(deps.watches))
         event_feed = EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
     return _Services(
@@ -146,6 +151,7 @@ def _build_services(deps: ApiDeps) -> _Services:
         batch_service=BatchService(answers, limits, wait_s=deps.batch_wait_s),
         watch_book=watch_book,
         event_feed=event_feed,
+        chain_feed=chain_feed,
         dispute_service=dispute_service,
         mcp_server=LazyMcpServer(
             lambda module: module.make_server(
@@ -200,6 +206,7 @@ def _build_state(deps: ApiDeps, services: _Services) -> State:
             "accuracy": None if store is None else AccuracyService(deps, store),
             "watch_book": services.watch_book,
             "event_feed": services.event_feed,
+            "chain_feed": services.chain_feed,
             "dispute_service": services.dispute_service,
             "issuer": _issuer(deps),
             "trial": trial_terms(deps.plans),
@@ -235,6 +242,8 @@ def _routes() -> list[ControllerRouterHandler]:
         watch_routes.show_deliveries,
         stream_all,
         stream_one,
+        stream_feed,
+        get_snapshot,
         get_llms_text,
         issue_trial_key,
         jobs.get_jobs,

@@ -205,6 +205,10 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         NonNegativeSeconds,
         Setting("Seconds for which the history of reports is kept, for queries in SQL"),
     ] = 7_776_000.0
+    feed_kept_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds for which lines of the feed of a chain can be read again"),
+    ] = 604_800.0
     changed_every_blocks: Annotated[
         Positive,
         Setting("Blocks between two analyses of a watched token that changes in every block"),

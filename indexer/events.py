@@ -15,7 +15,7 @@ import numpy as np
 from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.process.arrays import BoolArray, Int32Array, Int64Array
-from core.report.rows import PoolRow
+from core.report.rows import LaunchRow, PoolRow
 from indexer.block_spans import BlockSpan
 from indexer.chain_tokens import ChainTokens
 from indexer.decode.launch_logs import LaunchDecoder
@@ -66,6 +66,8 @@ class SpanWrite(msgspec.Struct, kw_only=True):
     blocks."""
     pools: Sequence[PoolRow] = ()
     """Pools that the span announces."""
+    launches: Sequence[LaunchRow] = ()
+    """Launches that the span announces."""
     token_trades: Sequence[TokenTrade] = ()
     """Trades of tokens in the span."""
     found: "FoundTransfers | None" = None
@@ -117,6 +119,7 @@ class TokenLaunchEvents:
         """Store the launches and track their tokens."""
         decoded = self._decoder.decode(write.span.logs)
         write.undecoded.append(decoded.undecoded)
+        write.launches = decoded.launches
         seen = [(row.token, row.block_number) for row in decoded.launches]
         write.dated |= {row.block_number for row in decoded.launches}
         self._tracker.track(write, seen)

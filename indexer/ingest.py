@@ -23,6 +23,7 @@ from indexer.events import (
     TransferEvents,
     UndecodedEvents,
 )
+from indexer.feed_events import FeedEvents
 from indexer.young_pools import YoungPools
 from sql.chain.blocks import FOLLOW, insert_block_times, insert_blocks, write_checkpoint
 from sql.chain.filled_spans import FillRun, insert_old_transfers
@@ -100,6 +101,7 @@ class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
     early: int = 0
     liquidity: int = 0
     undecoded: int = 0
+    feed: int = 0
 
     @property
     def rows(self) -> int:
@@ -144,6 +146,7 @@ class Ingest:
             EarlyEvents(chain, self._tokens),
             LiquidityEvents(chain, self._young_pools),
             UndecodedEvents(chain),
+            FeedEvents(chain),
         )
         self._kinds: tuple[ReadEvents, ...] = (
             *self._announcements,

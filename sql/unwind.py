@@ -1,5 +1,6 @@
 """Rollback of ingested data after a reorg, at a cost proportional to the removed data."""
 
+import time
 from collections.abc import Iterable
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from core.errors import StoreError
 from core.evm.primitives import Address
 from sql.chain.blocks import FINAL, read_checkpoint
+from sql.chain.feed_tables import note_reorg
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.reports.disagreement_tables import delete_disagreements, undo_disagreements_from
@@ -48,7 +50,8 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     Deletes pools, launches, transfers, trades, early and liquidity events, undecoded logs and
     blocks; also tokens left without pool and launch, with their reports, unless they were requested
     or have final transfers. Reverts history, observations and accuracy counts of those blocks.
-    Coverage and checkpoints end right below `number`. Raises StoreError for finalized blocks.
+    The feed gets a line. Coverage and checkpoints end right below `number`. Raises StoreError for
+    finalized blocks.
     """
     final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
     if final is not None and number <= final.number:
@@ -78,6 +81,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     undo_history_from(tx, chain_id=chain_id, number=number)
     undo_observations_from(tx, chain_id=chain_id, number=number)
     undo_disagreements_from(tx, chain_id=chain_id, number=number)
+    note_reorg(tx, chain_id=chain_id, number=number, now_s=int(time.time()))
     _review_tokens(
         tx,
         chain_id=chain_id,

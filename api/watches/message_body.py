@@ -136,7 +136,7 @@ class MessageRenderer:
                 verdict_reasons=event.reasons if event else (),
                 block=_block(message),
                 changes=_changes(event, message) if event else (),
-                causes=tuple(map(_cause, event.causes)) if event else (),
+                causes=tuple(map(show_cause, event.causes)) if event else (),
             ),
         )
 
@@ -167,7 +167,8 @@ def _changes(event: WatchEvent, message: WatchMessage) -> tuple[ToldChange, ...]
     )
 
 
-def _cause(cause: ChangeCause) -> SeenCause:
+def show_cause(cause: ChangeCause) -> SeenCause:
+    """Render an observation that preceded a change."""
     return SeenCause(
         kind=cause.kind,
         block_number=cause.block_number,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from core.evm.primitives import Address, Hash32, RawAmount
+from core.report.feed_lines import FeedDetail, FeedLine, VerdictLine
 from core.report.notifications import (
     BASELINE,
     REFUSED,
@@ -24,12 +25,13 @@ from core.report.report import Report, ReportRow
 from core.report.report_changes import state_of
 from core.report.rows import RefusalRow
 from core.report.verdict import FindVerdict, ReportVerdict
+from sql.chain.feed_tables import write_lines
 from sql.engine.database import Transaction
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
 from sql.reports.disagreement_tables import settle_disagreements
 from sql.reports.judgements import put_verdict
-from sql.reports.report_history import add_to_history
+from sql.reports.report_history import HistoryStep, add_to_history, find_last_verdict
 from sql.reports.report_tables import (
     delete_reports,
     read_report,
@@ -84,7 +86,9 @@ def record_report(
             write_report(tx, token_id, report)
             if report_verdict is not None:
                 put_verdict(tx, token_id, report_verdict)
-                if add_to_history(tx, token_id, report, report_verdict):
+                step = add_to_history(tx, token_id, report, report_verdict)
+                if step is not None:
+                    _tell_feed(tx, token_id, report, report_verdict, step)
                     _notify_of_report(tx, token_id, report, report_verdict)
             put_search_entry(
                 tx,
@@ -111,7 +115,10 @@ def record_refusal(
         token = read_token(tx, chain_id=chain_id, address=address)
         if token is None:
             return
+        verdict_before = find_last_verdict(tx, token.token_id)
         delete_reports(tx, token.token_id)
+        if verdict_before is not None:
+            write_lines(tx, [_refusal_line(token, refusal, verdict_before)], chain_id=chain_id)
         write_refusal(tx, token.token_id, refusal)
         _notify_of_refusal(tx, token, refusal)
         drop_task(tx, "changed", token_id=token.token_id)
@@ -180,6 +187,49 @@ def _plan_refresh(tx: Transaction, token: TokenRow, refresh: NextRefresh) -> Non
     """Plan the next analysis, unless a request is the only reason to track the token."""
     if token.tracked_because != "request":
         put_task(tx, "refresh", token=token, worth=refresh.worth, due_s=refresh.due_s)
+
+
+def _tell_feed(
+    tx: Transaction,
+    token_id: int,
+    report: Report,
+    report_verdict: ReportVerdict,
+    step: HistoryStep,
+) -> None:
+    """Append a changed verdict to the feed of the chain."""
+    if step.verdict_before == report_verdict.verdict:
+        return
+    head = report.token
+    last = read_notified_state(tx, token_id)
+    causes = [] if last is None else read_causes(tx, token_id, last.block_number, head.block_number)
+    changed = VerdictLine(
+        before=step.verdict_before,
+        after=report_verdict.verdict,
+        reasons=report_verdict.reasons,
+        headline=report_verdict.headline,
+        causes=tuple(causes),
+    )
+    line = FeedLine(
+        kind="verdict",
+        token=head.address,
+        block_number=head.block_number,
+        seen_at_s=head.scanned_at_s,
+        detail=FeedDetail(verdict=changed),
+    )
+    write_lines(tx, [line], chain_id=head.chain_id)
+
+
+def _refusal_line(token: TokenRow, refusal: RefusalRow, verdict_before: str) -> FeedLine:
+    changed = VerdictLine(
+        before=verdict_before, after=REFUSED, reasons=(refusal.code,), headline=None
+    )
+    return FeedLine(
+        kind="verdict",
+        token=token.address,
+        block_number=None,
+        seen_at_s=refusal.refused_at_s,
+        detail=FeedDetail(verdict=changed),
+    )
 
 
 def _notify_of_report(

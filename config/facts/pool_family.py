@@ -136,6 +136,22 @@ class LiquidityEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return parse_event(self.declared)
 
 
+class WithdrawalEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An event of a family's pools that is emitted when liquidity leaves."""
+
+    declared: str
+    """As in PoolCreation: `amount0` and `amount1` that leave, where the event has them, and
+    `change` of the liquidity, which is negative. Without `pool_id` the emitter is the pool."""
+
+    def __post_init__(self) -> None:
+        _check_names(self.declared, frozenset({"pool_id", "amount0", "amount1", "change"}))
+
+    @property
+    def form(self) -> EventForm:
+        """Return the layout of the event's logs."""
+        return parse_event(self.declared)
+
+
 _NAMES_OF_POOLS = {"pool", "pool_id", "vault_pool"}
 _SIGNED = {"amount0", "amount1"}
 _PACKED = {"amounts_in", "amounts_out", "amounts_kept"}
@@ -162,6 +178,8 @@ class PoolFamily(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     swap: Annotated[tuple[PoolSwap, ...], msgspec.Meta(min_length=1)]
     liquidity: tuple[LiquidityEvent, ...] = ()
     """Empty: holders of liquidity are not followed."""
+    withdrawal: tuple[WithdrawalEvent, ...] = ()
+    """Empty: the feed has no withdrawals of these pools."""
 
     @property
     def has_hooks(self) -> bool:

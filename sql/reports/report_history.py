@@ -38,6 +38,13 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """JSON of a list of Change. None: there was no report before this one."""
 
 
+class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One settled report, next to the one before."""
+
+    verdict_before: str | None
+    """None: there was no report before this one."""
+
+
 class _State(msgspec.Struct, frozen=True, kw_only=True):
     state: bytes
 
@@ -60,15 +67,15 @@ def add_to_history(
     token_id: int,
     report: Report,
     report_verdict: ReportVerdict,
-) -> bool:
-    """Add a report. Returns False and adds nothing if a part of the report is still running, or if
+) -> HistoryStep | None:
+    """Add a report. Returns None and adds nothing if a part of the report is still running, or if
     its block is orphaned."""
     head = report.token
     where = {"chain_id": head.chain_id, "number": head.block_number}
     if not head.is_settled or tx.fetch_one(
         "report_history/find_other_hash", _Block, hash=blob(head.block_hash), **where
     ):
-        return False
+        return None
     new = state_of(report, report_verdict)
     before = _read_state(tx, token_id)
     # Checks that a new release adds enter the state with this report; removed ones leave it.
@@ -87,7 +94,13 @@ def add_to_history(
     )
     tx.insert("report_history", [_merged(tx, entry, changes)], on_conflict="replace")
     _put_state(tx, token_id, kept)
-    return True
+    return HistoryStep(verdict_before=None if before is None else before["verdict"])
+
+
+def find_last_verdict(tx: Transaction, token_id: int) -> str | None:
+    """Return the verdict of the token's last settled report. None: there is none."""
+    state = _read_state(tx, token_id)
+    return None if state is None else state["verdict"]
 
 
 def undo_history_from(tx: Transaction, *, chain_id: int, number: int) -> None:

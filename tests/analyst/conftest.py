@@ -64,6 +64,7 @@ insert into disagreement (
     1, 7, 1700000000, 1, x'0a', 3, x'0b', x'0a0b', 'a dex', 'sell_tax', 'hour', 6, '2.5', '9.0',
     1, 0
 );
+insert into feed values (1, 1, 'reorg', null, 5, null, null, 1700000000, '{}');
 insert into token_outcome values (1, zeroblob(19) || x'01', 'high_tax', 1, 6);
 insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0, x'0f', x'1f');
 insert into block_time values (1, 5, 1700000000);

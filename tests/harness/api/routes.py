@@ -46,6 +46,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/watches/1/tokens/remove"),
     ("GET", "/watches/1/deliveries"),
     ("GET", "/watches/1/events"),
+    ("GET", "/feed/1/snapshot"),
     ("GET", "/llms.txt"),
     ("GET", "/health"),
     ("GET", "/ready"),
@@ -89,5 +90,5 @@ ROUTES: tuple[tuple[str, str], ...] = (
 )
 """Method and target, but for streams. `tests/serving/test_methods.py` holds it to be whole."""
 
-STREAMS: tuple[str, ...] = ("/watches/events",)
+STREAMS: tuple[str, ...] = ("/watches/events", "/feed/1")
 """Paths whose GET does not end, as there is a key."""
