@@ -46,7 +46,7 @@ from api.routes import (
 from api.routes.accuracy import get_accuracy, show_accuracy
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
-from api.routes.event_streams import get_snapshot, stream_all, stream_feed, stream_one
+from api.routes.event_streams import get_lines, get_snapshot, stream_all, stream_feed, stream_one
 from api.routes.goplus import get_token_security, post_token
 from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
@@ -243,6 +243,7 @@ def _routes() -> list[ControllerRouterHandler]:
         stream_all,
         stream_one,
         stream_feed,
+        get_lines,
         get_snapshot,
         get_llms_text,
         issue_trial_key,

@@ -33,7 +33,7 @@ from api.routes.watch_routes import (
 from api.serving.methods import is_head
 from api.watches.chain_feed import ChainFeed
 from api.watches.event_feed import EventFeed, Listening
-from api.watches.feed_shapes import FeedSnapshot
+from api.watches.feed_shapes import FeedPage, FeedSnapshot
 from api.watches.watch_refusals import TooManyStreamsError
 from core.errors import StoreError
 
@@ -224,6 +224,39 @@ async def stream_feed(
             is_live=lambda: keyring.is_live(caller, deps.now_s()),
         )
     )
+
+
+@get(
+    "/feed/{chain:str}/lines",
+    guards=[require_key, require_chain],
+    security=[{"ApiKey": []}],
+    operation_id="getFeedLines",
+    summary="Lines of the feed of a chain",
+    tags=["feed"],
+    responses={
+        **CALLER_RESPONSES,
+        200: documented(FeedPage, "The next lines"),
+        422: documented(
+            ValidationBody, "The chain is unknown, or `after` is none", unknown_chain=UNKNOWN_CHAIN
+        ),
+    },
+)
+async def get_lines(
+    request: Request[Any, Any, Any],
+    chain: ChainName,
+    after: Annotated[
+        int, Parameter(description="`cursor` of the answer before", ge=0, le=(1 << 63) - 1)
+    ] = 0,
+) -> Response[FeedPage]:
+    """The lines that the stream sends, for callers that poll. Counts as one call."""
+    limits: KeyLimits = request.app.state.limits
+    await limits.admit(caller_of(request.scope))
+    named = request.app.state.answers.chain(chain_of(request))
+    try:
+        found = await _feed_of(request).read_page(named, after=after)
+    except StoreError as error:
+        raise StoreDownError from error
+    return Response(found, headers={"Cache-Control": "no-store"})
 
 
 @get(

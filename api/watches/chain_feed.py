@@ -1,8 +1,8 @@
 """Feed of a chain for callers that keep a connection open.
 
 Each stream reads the table at the pace of its connection and goes on from its last line, so a slow
-reader misses nothing and needs no memory here. One look-up a chain and quarter of a second, however
-many streams are open, finds new lines.
+reader misses nothing and needs no memory here. A stream that has read everything looks four times a
+second, by index.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import structlog
 from litestar.response import ServerSentEventMessage
 
 from api.watches.event_feed import HEARTBEAT_S, LONGEST_S, StreamPlace
-from api.watches.feed_shapes import FeedGap, FeedSnapshot, show_line, show_snapshot
+from api.watches.feed_shapes import FeedGap, FeedPage, FeedSnapshot, show_line, show_snapshot
 from config.facts.chain import Chain
 from core.errors import StoreError
 from sql.chain.feed_tables import (
@@ -46,6 +46,16 @@ class ChainFeed:
     async def aclose(self) -> None:
         """End the streams."""
         self._stop.set()
+
+    async def read_page(self, chain: Chain, *, after: int) -> FeedPage:
+        """Return the next lines after a cursor. Raises StoreError."""
+        lines, forgotten = await asyncio.to_thread(self._read, chain, after)
+        last = lines[-1].sequence if lines else max(after, forgotten)
+        return FeedPage(
+            lines=tuple(show_line(chain.slug, line) for line in lines),
+            gap=FeedGap(forgotten_up_to=forgotten) if forgotten > after else None,
+            cursor=last,
+        )
 
     async def read_snapshot(self, chain: Chain, *, after: int) -> FeedSnapshot:
         """Return the verdicts of the next tokens, with the cursor of that moment. Raises

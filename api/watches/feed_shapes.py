@@ -90,6 +90,17 @@ class FeedGap(Shape, frozen=True, kw_only=True):
     """Cursor of the last of them. Read the snapshot, and go on from its cursor."""
 
 
+class FeedPage(Shape, frozen=True, kw_only=True):
+    """Lines of the feed of a chain behind a cursor."""
+
+    lines: tuple[FeedEvent, ...]
+    """At most 200, oldest first. Empty: there is nothing new."""
+    gap: FeedGap | None
+    """Lines before these that the caller has missed. null: none."""
+    cursor: int
+    """Value of `after` for the next page."""
+
+
 class TokenState(Shape, frozen=True, kw_only=True):
     """Current verdict of a token."""
 

@@ -25,7 +25,15 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
             "use/disputes",
             "use/review",
         ),
-        *("use/powers", "use/watching", "use/replay", "use/clients", "use/goplus", "use/analysts"),
+        *(
+            "use/powers",
+            "use/watching",
+            "use/feed",
+            "use/replay",
+            "use/clients",
+            "use/goplus",
+            "use/analysts",
+        ),
     ),
     "Operate": (
         *("operate/operators", "operate/nodes", "operate/deploying", "operate/fleet"),

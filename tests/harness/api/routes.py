@@ -46,6 +46,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/watches/1/tokens/remove"),
     ("GET", "/watches/1/deliveries"),
     ("GET", "/watches/1/events"),
+    ("GET", "/feed/1/lines"),
     ("GET", "/feed/1/snapshot"),
     ("GET", "/llms.txt"),
     ("GET", "/health"),
