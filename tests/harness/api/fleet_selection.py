@@ -173,6 +173,7 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
             "test_windows_that_are_shared_are_told_as_shared",
         }
     ),
+    "watches/test_feed": frozenset({"test_launch_withdrawal_and_verdict_have_their_cause"}),
     "watches/test_watches_route": frozenset(
         {
             "test_a_deployment_without_a_store_says_so",
