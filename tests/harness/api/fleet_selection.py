@@ -12,6 +12,12 @@ FAST = frozenset({"serving/test_error_table"})
 """Modules that CI runs there too; the others are for `make test-fleet`."""
 
 ON_A_FLEET: dict[str, frozenset[str]] = {
+    "accuracy/test_disputes": frozenset(
+        {
+            "test_a_failing_node_ends_a_dispute_after_five_attempts",
+            "test_the_chain_decides_and_not_the_statement",
+        }
+    ),
     "auth/test_agent_keys": frozenset(
         {
             "test_forwarded_headers_count_from_a_trusted_proxy_alone",
