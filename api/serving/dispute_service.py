@@ -52,6 +52,7 @@ _LEASE_S: Final = 2 * _WITHIN_S
 _MOST_ATTEMPTS: Final = 5
 _LOOK_EVERY_S: Final = 30.0
 _MOST_PACK_BYTES: Final = 4 << 20
+_OUR_FAULT: Final = "the analysis failed on our side"
 
 _log = structlog.get_logger(__name__)
 
@@ -173,7 +174,9 @@ class DisputeService:
     async def _run_due(self) -> None:
         with suppress(StoreError):  # the next round tries again
             while (due := await self._take()) is not None:
-                end = await self._settle(due)
+                # An attempt that ends the process is counted, too.
+                is_spent = due.attempts >= _MOST_ATTEMPTS
+                end = self._failed(_OUR_FAULT) if is_spent else await self._settle(due)
                 if end is not None:
                     await asyncio.to_thread(settle_dispute, self._store, due, end)
 
@@ -185,20 +188,23 @@ class DisputeService:
 
     async def _settle(self, due: DueDispute) -> Settlement | None:
         """Return the end of a dispute. None: it is tried again later."""
-        chain = self._chains.get(due.chain_id)
         try:
-            if chain is None or chain.slug not in self._deps.served:
-                raise _NotServedError
-            async with asyncio.timeout(_WITHIN_S):
-                file = await self._deps.quotes.record_pack(chain.slug, due.address)
-            return await asyncio.to_thread(self._settled, chain, file)
+            return await self._analyse(due)
         except TokenRefusedError as error:
             return self._failed(error.reason)
-        except (AssayError, TimeoutError) as error:
-            _log.warning("dispute not analysed", dispute=due.dispute_id, reason=str(error))
+        except Exception as error:  # noqa: BLE001 - a bug must not repeat it for ever, either
+            _log.warning("dispute not analysed", dispute=due.dispute_id, reason=repr(error))
             if due.attempts + 1 < _MOST_ATTEMPTS:
                 return None
-            return self._failed("the analysis failed on our side")
+            return self._failed(_OUR_FAULT)
+
+    async def _analyse(self, due: DueDispute) -> Settlement:
+        chain = self._chains.get(due.chain_id)
+        if chain is None or chain.slug not in self._deps.served:
+            raise _NotServedError
+        async with asyncio.timeout(_WITHIN_S):
+            file = await self._deps.quotes.record_pack(chain.slug, due.address)
+        return await asyncio.to_thread(self._settled, chain, file)
 
     def _settled(self, chain: Chain, file: PackFile) -> Settlement:
         if len(file.body) > _MOST_PACK_BYTES:
