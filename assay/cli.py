@@ -25,7 +25,7 @@ from core.errors import (
     UpstreamError,
     WrongChainError,
 )
-from core.process.low_priority import ANALYST, lower_priority
+from core.process.low_priority import BEHIND_CALLERS, lower_priority
 from core.process.terminal import printable, takes_colours
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: run one command; errors become one line and an exit code."""
     if arguments is None and LOW_PRIORITY.intersection(sys.argv[1:2]):
-        lower_priority(ANALYST)  # only as a program: a caller's process keeps its priority
+        lower_priority(BEHIND_CALLERS)  # only as a program: a caller's process keeps its priority
     # Some libraries restart system calls after Ctrl-C: a wait for input would not end.
     signal.siginterrupt(signal.SIGINT, True)
     try:

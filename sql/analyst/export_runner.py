@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from core.errors import StoreError
-from core.process.low_priority import ANALYST
+from core.process.low_priority import BEHIND_CALLERS
 from sql.analyst.export_messages import ExportAnswer, ExportFailure, ExportRequest
 from sql.engine.child_process import read_some, start_child
 from sql.lake.find_place import LakeOwner, message_of, place_of
@@ -29,7 +29,7 @@ def run_export(
         views=tuple(views),
     )
     message = msgspec.json.encode(request)
-    with start_child("sql.analyst.export_process", message, niceness=ANALYST) as process:
+    with start_child("sql.analyst.export_process", message, niceness=BEHIND_CALLERS) as process:
         answer = b""
         while not is_stopped():
             chunk = read_some(process, wait_s=_LOOK_EVERY_S)

@@ -19,7 +19,7 @@ import msgspec
 
 from config.store_address import StoreAddress
 from core.errors import QueryError, StoreError
-from core.process.low_priority import ANALYST
+from core.process.low_priority import BEHIND_CALLERS
 from sql.analyst.answer_lines import (
     AnswerLine,
     ColumnNames,
@@ -159,7 +159,7 @@ def open_result(
     with (
         query_slot(place.files) as slot,
         start_child(
-            "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[slot]
+            "sql.analyst.query_process", message, niceness=BEHIND_CALLERS, keeps_open=[slot]
         ) as process,
     ):
         try:

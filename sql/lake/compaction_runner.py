@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 import msgspec
 
 from core.errors import StoreError
+from core.process.low_priority import BEHIND_CALLERS
 from sql.engine.child_process import read_some, start_child
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
@@ -15,7 +16,6 @@ from sql.lake.find_place import LakeOwner, message_of, place_of
 from sql.lake.lake_place import FilePlace, LakePlace
 
 _LOOK_EVERY_S = 0.2
-_NICENESS = 19
 
 
 def run_compaction(
@@ -24,18 +24,20 @@ def run_compaction(
     *,
     progress: Callable[[CompactionProgress], None] = lambda _: None,
     is_stopped: Callable[[], bool] = lambda: False,
+    niceness: int = BEHIND_CALLERS,
 ) -> CompactionResult | None:
     """Compact a store, also while another process writes its serving state.
 
     `is_stopped` is called a few times a second; once it returns True the process is ended and None
-    is returned; the next round continues. Raises StoreError, also while another process compacts.
+    is returned; the next round continues. `niceness`: priority of that process, as of `nice`,
+    unless this one has a lower one. Raises StoreError, also while another process compacts.
     """
     place = place_of(store)
     order = CompactionOrder(store=message_of(place), request=request)
     message = msgspec.json.encode(order)
     with (
         _kept_open(place),
-        start_child("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
+        start_child("sql.lake.compaction_process", message, niceness=niceness) as process,
     ):
         for line in _lines(process, is_stopped):
             match line:

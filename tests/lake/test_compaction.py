@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from core.errors import QueryError, StoreError
+from core.process.low_priority import BEHIND_CALLERS
 from sql.analyst import query_runner
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
@@ -119,6 +120,37 @@ def is_free(lock: IO[bytes]) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def test_a_round_of_the_service_goes_behind_callers(fresh: StoreFiles) -> None:
+    closed_batches(fresh, 1, 4_000)
+    seen: set[int] = set()
+    run_compaction(fresh.prefix, CHAIN, progress=lambda _: seen.update(niceness_of_children()))
+    assert seen == {BEHIND_CALLERS}
+
+
+def test_a_command_keeps_the_priority_of_its_caller(fresh: StoreFiles) -> None:
+    """At niceness 19, one busy process on its core delayed it from two seconds to two minutes."""
+    closed_batches(fresh, 1, 4_000)
+    seen: set[int] = set()
+    env = {**os.environ, "ASSAY_STORE": str(fresh.prefix)}
+    with subprocess.Popen([sys.executable, "-m", "assay", "compact"], cwd=ROOT, env=env) as command:
+        while command.poll() is None:
+            seen.update(niceness_of_children(command.pid))
+            time.sleep(0.01)
+    assert command.returncode == 0
+    assert rows_left(fresh) == 0
+    assert seen == {os.getpriority(os.PRIO_PROCESS, 0)}
+
+
+def niceness_of_children(pid: int | None = None) -> set[int]:
+    """Return the niceness of the children of a process's first thread. None: of this process."""
+    own = pid or os.getpid()
+    found: set[int] = set()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for child in Path(f"/proc/{own}/task/{own}/children").read_text().split():
+            found.add(os.getpriority(os.PRIO_PROCESS, int(child)))
+    return found
 
 
 def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
@@ -240,7 +272,7 @@ def test_ten_greedy_analysts_at_once_break_nothing(
         memory_mb=200, time_limit_s=3, max_bytes=200_000, max_rows=5_000, cuts_rows=False
     )
     # On a busy machine they would meet no bound but that of time.
-    monkeypatch.setattr(query_runner, "ANALYST", 0)
+    monkeypatch.setattr(query_runner, "BEHIND_CALLERS", 0)
     met: dict[str, str | None] = {}
 
     def ask(sql: str) -> None:

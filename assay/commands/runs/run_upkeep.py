@@ -80,7 +80,7 @@ def run_compact(name: str | None) -> None:
         def report(progress: CompactionProgress) -> None:
             show("moving final rows to the lake", progress.done, progress.total)
 
-        result = run_compaction(settings.store, request, progress=report)
+        result = run_compaction(settings.store, request, progress=report, niceness=0)
     if result is None:
         return
     click.echo(f"{result.moved_rows} rows moved, {result.merged_files} files merged")
