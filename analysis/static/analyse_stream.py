@@ -17,10 +17,10 @@ from typing import IO
 
 import msgspec
 
-from analysis.static.analyse_code import CodeAnalysis, analyse_code
+from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import strip_metadata
-from analysis.static.worker_pool import process_pool
+from analysis.static.worker_pool import LONGEST_S, process_pool, run_within
 from core.report.fields.static_findings import StaticFindings
 
 _LARGEST_CODE = 2**20
@@ -34,9 +34,8 @@ _CHUNK_BYTES = 2**16
 _KNOWN_CODES = 256
 """Results cached by each process: clones often come one after another."""
 
-_BUDGET = Budget(seconds=60.0)
-"""Time limit far above the instruction limit's 5 s: no caller waits for a batch, and a busy machine
-must not change its results."""
+_BUDGET = Budget(seconds=10 * LONGEST_S)
+"""Time limit that is never reached: a slow machine makes a whole result unknown, but no other."""
 
 
 class _Request(msgspec.Struct):
@@ -241,7 +240,8 @@ def analyse_line(line: bytes) -> bytes:
 
 @lru_cache(maxsize=_KNOWN_CODES)
 def _examined(stripped: bytes) -> CodeAnalysis:
-    return analyse_code(stripped, budget=_BUDGET)
+    found = run_within(LONGEST_S, lambda: analyse_code(stripped, budget=_BUDGET))
+    return found or unanalysed(stripped)
 
 
 def _refuse(line: bytes, reason: str) -> bytes:

@@ -75,11 +75,15 @@ class StaticResultCache:
         *,
         in_processes: bool = False,
         longest_s: float = LONGEST_S,
+        may_fork: bool = False,
     ) -> None:
-        """`longest_s`: processor seconds of one analysis in a process."""
+        """`longest_s`: processor seconds of one analysis in a process. `may_fork`: processes are
+        forked from this one while it has a single thread, as a command has at its start."""
         self._codes = NoStoredResults() if codes is None else codes
         width = max(1, min(_WIDEST, (os.cpu_count() or 1) - 1))
-        self._lanes = AnalysisLanes(width, longest_s=longest_s) if in_processes else None
+        self._lanes = (
+            AnalysisLanes(width, longest_s=longest_s, may_fork=may_fork) if in_processes else None
+        )
         self._threads = ThreadPoolExecutor(width, thread_name_prefix="examine")
         self._recent = LRUCache[bytes, CodeAnalysis](_MOST_IN_MEMORY)
         self._under_way = SingleFlight[bytes, CodeAnalysis]()

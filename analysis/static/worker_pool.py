@@ -15,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context, parent_process
 from tempfile import gettempdir
+from types import FrameType
 from typing import Final, ParamSpec, TypeVar
 
 import structlog
@@ -61,12 +62,17 @@ class _Pool(ProcessPoolExecutor):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def process_pool(count: int, *, preload: str | None = None) -> ProcessPoolExecutor:
+def process_pool(
+    count: int, *, preload: str | None = None, may_fork: bool = False
+) -> ProcessPoolExecutor:
     """Return a pool of workers that start on demand, block SIGINT and exit with the parent.
 
     `preload`: a module that one further process imports, of which workers are then forked in
-    milliseconds. None: each worker is a new interpreter.
+    milliseconds. None: each worker is a new interpreter. `may_fork`: workers are forked from this
+    process, which has imported the module, while it has no thread that may hold a lock.
     """
+    if may_fork and threading.active_count() == 1:
+        return _Pool(count, mp_context=get_context("fork"), initializer=_begin)
     if preload is None or len(gettempdir()) > _LONGEST_TEMPORARY:
         return _Pool(count, mp_context=get_context("spawn"), initializer=_begin)
     context = get_context("forkserver")
@@ -96,11 +102,37 @@ def analyse_within(code: bytes, limit_s: float) -> CodeAnalysis:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+class _TookTooLong(BaseException):
+    """Raised within an analysis at its limit; no handler in between may take it for an error."""
+
+
+def run_within(limit_s: float, analyse: Callable[[], T]) -> T | None:
+    """Return the result of an analysis in the main thread of this process, which nothing else uses.
+    None: it took more processor time.
+
+    For batches and commands: a caller of the service is protected by `analyse_within`, which needs
+    another process but ends whatever that is doing.
+    """
+    signal.signal(signal.SIGPROF, _interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
+        try:
+            return analyse()
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    except _TookTooLong:  # perhaps just after its end
+        return None
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    raise _TookTooLong
+
+
 class _Worker:
     """One process that analyses one code at a time."""
 
-    def __init__(self) -> None:
-        self._pool = process_pool(1, preload=__name__)
+    def __init__(self, *, may_fork: bool) -> None:
+        self._pool = process_pool(1, preload=__name__, may_fork=may_fork)
         self._pid: int | None = None
         """None: it has not started, or has ended."""
 
@@ -149,10 +181,17 @@ class AnalysisLanes:
     """Analyses codes in worker processes. For one event loop."""
 
     def __init__(
-        self, width: int, *, quick_s: float = QUICK_S, longest_s: float = LONGEST_S
+        self,
+        width: int,
+        *,
+        quick_s: float = QUICK_S,
+        longest_s: float = LONGEST_S,
+        may_fork: bool = False,
     ) -> None:
         """`width`: analyses at the same time in each of the two lanes. `quick_s`: seconds in the
-        quick lane. `longest_s`: processor seconds of one analysis."""
+        quick lane. `longest_s`: processor seconds of one analysis. `may_fork`: see
+        `process_pool`."""
+        self._may_fork = may_fork
         self._quick_s = quick_s
         self._longest_s = longest_s
         self._quick = asyncio.Semaphore(width)
@@ -218,7 +257,7 @@ class AnalysisLanes:
     async def _take_worker(self) -> _Worker:
         if self._is_closed:
             raise BrokenProcessPool
-        worker = self._idle.pop() if self._idle else _Worker()
+        worker = self._idle.pop() if self._idle else _Worker(may_fork=self._may_fork)
         self._busy.add(worker)
         if not worker.is_alive:
             try:

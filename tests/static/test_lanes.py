@@ -1,14 +1,19 @@
 """Protects short static analyses from long ones, and the service from endless ones."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
+from functools import partial
 
 import pytest
 
 from analysis.static.analyse_code import analyse_code, unanalysed
 from analysis.static.result_cache import StaticResultCache
 from analysis.static.worker_pool import AnalysisLanes
+from assay.commands.runs import static_results
+from assay.demo.npm_packages import PROJECT_ROOT
 from tests.harness.static.assembler import assemble
 from tests.harness.static.bomb_codes import bomb
 
@@ -59,6 +64,41 @@ async def test_closing_ends_what_is_running(bombs: list[bytes]) -> None:
     await lanes.analyse(HONEST[0])
     lanes.close()
     assert await asyncio.gather(*running) == [None] * len(bombs)
+
+
+FORKED = """
+import asyncio, os, sys
+from analysis.static.analyse_code import analyse_code
+from analysis.static.worker_pool import AnalysisLanes
+from tests.harness.static.bomb_codes import bomb
+
+HONEST = bytes.fromhex(sys.argv[1])
+
+async def main():
+    lanes = AnalysisLanes(1, quick_s=0.2, longest_s=0.5, may_fork=True)
+    await lanes.start()
+    (worker,) = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+    assert open(f"/proc/{worker}/cmdline").read() == open("/proc/self/cmdline").read(), "not forked"
+    assert await lanes.analyse(bomb("deep loops")) is None
+    assert await lanes.analyse(HONEST) == analyse_code(HONEST)
+    lanes.close()
+
+asyncio.run(main())
+"""
+
+
+def test_the_worker_of_a_command_is_forked_and_ends_in_time_too() -> None:
+    subprocess.run([sys.executable, "-c", FORKED, HONEST[0].hex()], cwd=PROJECT_ROOT, check=True)
+
+
+async def test_a_command_has_the_deadline(
+    bombs: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorter = partial(StaticResultCache, longest_s=0.5)
+    monkeypatch.setattr(static_results, "StaticResultCache", shorter)
+    async with AsyncExitStack() as stack:
+        results = await static_results.open_static_results(stack)
+        assert await results.analyse(bombs[0]) == unanalysed(bombs[0])
 
 
 async def test_what_was_ended_is_unknown_and_not_stored(bombs: list[bytes]) -> None:

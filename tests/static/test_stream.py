@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from analysis.static import analyse_stream
 from analysis.static.analyse_stream import analyse_lines
 from tests.harness.static.assembler import assemble
+from tests.harness.static.bomb_codes import bomb
 
 CODE = "0x" + assemble("CALLER SELFDESTRUCT 1 0 MSTORE 32 0 RETURN").hex()
 LINES = [
@@ -20,6 +22,16 @@ LINES = [
     json.dumps({"id": "long", "runtime": "00" * (2**20 + 1)}).encode(),
     json.dumps({"id": 8, "runtime": CODE[2:], "more": 1}).encode() + b"\n",
 ]
+
+
+def test_a_code_over_its_processor_time_is_unknown_and_the_next_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(analyse_stream, "LONGEST_S", 0.5)
+    lines = [json.dumps({"id": 1, "runtime": bomb("deep loops").hex()}).encode(), LINES[0]]
+    cut, honest = [json.loads(line) for line in analyse_lines(lines, processes=1)]
+    assert {name for name, value in cut["features"].items() if value is not None} == set()
+    assert honest["features"]["can_selfdestruct"] is False
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -28,6 +28,7 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from api.formats.stored_verdict import make_find_verdict
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
+from assay.commands.runs.static_results import open_static_results
 from assay.commands.runs.stores import open_store
 from assay.commands.runs.tables import OUT, cell_text
 from config.facts.chain import Chain
@@ -178,6 +179,7 @@ async def _score(
 ) -> AsyncIterator[ScoredToken]:
     find_verdict = make_find_verdict([chain], settings.analysis)
     async with AsyncExitStack() as stack:
+        static_results = await open_static_results(stack)
         client = await connect(stack, chain, settings)
         launches = await _with_read(client, launches, read_s=read_s)
         context = ChainContext(
@@ -186,6 +188,7 @@ async def _score(
             index=NoFactsIndex(),
             settings=settings.analysis,
             now_s=time.time,
+            static_results=static_results,
         )
         for launch in launches:
             verdict = await _verdict(context, client, find_verdict, launch)

@@ -16,6 +16,7 @@ from analysis.replay.record_pack import record_pack
 from analysis.token.admission import admit_address
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
+from assay.commands.runs.static_results import open_static_results
 from config.facts.chain import Chain
 from config.load_settings import load_settings
 from config.settings import Settings
@@ -49,11 +50,13 @@ def run_record(name: str, address: str, file: Path) -> None:
 async def _record(settings: Settings, chain: Chain, address: str) -> EvidencePack:
     token = admit_address(address)
     async with AsyncExitStack() as stack:
+        static_results = await open_static_results(stack)
         context = ChainContext(
             chain=chain,
             node=await connect(stack, chain, settings),
             index=NoFactsIndex(),
             settings=settings.analysis,
             now_s=time.time,
+            static_results=static_results,
         )
         return await record_pack(context, token)

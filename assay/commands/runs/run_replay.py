@@ -14,6 +14,7 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.replay.evidence_pack import MOST_BYTES, EvidencePack, decode_pack
 from analysis.replay.pack_signature import find_signer
 from analysis.replay.replay_pack import Replay, check_pack, replay_pack
+from assay.commands.runs.static_results import open_static_results
 from assay.commands.runs.tables import cell_text, make_console
 from config.facts.load_chains import load_chains
 from config.load_settings import load_settings
@@ -51,6 +52,7 @@ async def _replay(settings: Settings, pack: EvidencePack, url: str | None) -> Re
     chains = (each for each in load_chains(settings.overlay) if each.id == pack.chain_id)
     chain = next(chains, None)
     async with AsyncExitStack() as stack:
+        static_results = await open_static_results(stack)
         client = await RpcClient.connect(urls, pack.chain_id, settings.rpc)
         stack.push_async_callback(client.aclose)
         context = None
@@ -61,6 +63,7 @@ async def _replay(settings: Settings, pack: EvidencePack, url: str | None) -> Re
                 index=NoFactsIndex(),
                 settings=pack.given.settings,
                 now_s=time.time,
+                static_results=static_results,
             )
         return await replay_pack(pack, client, context)
 

@@ -22,6 +22,7 @@ from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from assay.commands.runs.csv_row import csv_of
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
+from assay.commands.runs.static_results import open_static_results
 from assay.service.store_adapter import TradeHistory
 from config.facts.chain import Chain
 from config.load_settings import load_settings
@@ -99,6 +100,7 @@ async def open_context(stack: AsyncExitStack, settings: Settings, chain: Chain) 
 
     Raises UpstreamError, ConfigError; StoreError for a store that cannot be opened.
     """
+    static_results = await open_static_results(stack)
     return ChainContext(
         chain=chain,
         node=await connect(stack, chain, settings),
@@ -106,6 +108,7 @@ async def open_context(stack: AsyncExitStack, settings: Settings, chain: Chain) 
         settings=settings.analysis,
         now_s=time.time,
         external=await stack.enter_async_context(connect_services(settings)),
+        static_results=static_results,
     )
 
 

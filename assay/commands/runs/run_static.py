@@ -11,7 +11,9 @@ import msgspec
 
 from analysis.static.analyse_stream import analyse_lines, lines_of
 from analysis.static.printers import PRINTERS
+from analysis.static.worker_pool import LONGEST_S, run_within
 from assay.commands.runs.progress import Show, progress_bars
+from core.errors import InternalError
 
 
 def run_static(file: IO[bytes]) -> None:
@@ -30,8 +32,14 @@ def _write(answers: Iterable[bytes]) -> None:
 
 
 def run_printer(file: IO[bytes], printer: str) -> None:
-    """Print one view of the code in the first line. Raises BadParameter for anything else."""
-    click.echo(PRINTERS[printer](_one_code(file)), nl=False)
+    """Print one view of the code in the first line. Raises BadParameter for anything else, and
+    InternalError if its analysis takes too long."""
+    code = _one_code(file)
+    text = run_within(LONGEST_S, lambda: PRINTERS[printer](code))
+    if text is None:
+        message = f"the analysis takes more than {LONGEST_S:g} s of processor time"
+        raise InternalError(message)
+    click.echo(text, nl=False)
 
 
 def _noted(lines: Iterator[bytes], show: Show, size: int | None) -> Iterator[bytes]:
