@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import msgspec
 from cachetools import LRUCache
@@ -32,6 +32,16 @@ class SpentAnalyses(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until there is one, at least one second. None: waiting does not help."""
 
 
+class _Turn:
+    """The one analysis or simulation that a network may have running in this process."""
+
+    def __init__(self, chain: str, subject: str, token: str | None) -> None:
+        self.key = chain, subject
+        self.token = token
+        """None: it ends with the last caller that waits for it."""
+        self.callers = 0
+
+
 class PublicLimits:
     """Counters of visitors without a key, in the same windows as the calls of keys."""
 
@@ -45,8 +55,8 @@ class PublicLimits:
         networks may have several running analyses."""
         self._windows = windows
         self._is_running = is_running
-        self._begun = LRUCache[str, tuple[str, str]](_MOST_NETWORKS)
-        """The last analysis of each network, by chain and token."""
+        self._turns = LRUCache[str, _Turn](_MOST_NETWORKS)
+        """The last one of each network."""
         self._pages = (Window(kind="minute", limit=settings.pages_per_minute, span_s=_MINUTE_S),)
         self._disputes = _hourly(_DISPUTES_PER_HOUR)
         self._of_network = _hourly(settings.analyses_per_hour)
@@ -81,17 +91,51 @@ class PublicLimits:
             )
 
     async def take_analysis(
-        self, network: str, chain: str, token: str | None = None
+        self,
+        network: str,
+        chain: str,
+        subject: str,
+        *,
+        until: ExitStack,
+        is_token: bool = True,
     ) -> SpentAnalyses | None:
-        """Count an analysis of a chain for a network, if both have one left.
+        """Count an analysis or simulation of a chain for a network, if both have one left.
 
-        A network has one running analysis of a token in this process. `token`: the address. None:
-        what is counted analyses no token. Returns the reason why there is none; None: it was
-        counted.
+        A network has one running in this process: of `subject`, until the caller closes the stack
+        and, if it is the address of a token, its analysis has ended. Returns the reason why there
+        is none; None: it was counted.
         """
-        wanted = None if token is None else (chain, token.lower())  # a page's address may be mixed
-        if wanted is not None and await self._has_running(network, wanted):
+        turn = await self._take_turn(network, chain, subject.lower(), is_token=is_token)
+        if turn is None:
             return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
+        turn.callers += 1
+        until.callback(_leave, turn)
+        return await self._count(network, chain)
+
+    async def _take_turn(
+        self, network: str, chain: str, subject: str, *, is_token: bool
+    ) -> _Turn | None:
+        """Return the network's turn for a subject. None: another subject has it."""
+        wanted = _Turn(chain, subject, subject if is_token else None)
+        while (turn := self._turns.get(network)) is not None:
+            if turn.key == wanted.key:
+                return turn
+            if turn.callers or await self._is_analysed(turn):
+                return None
+            if self._turns.get(network) is turn and not turn.callers:
+                break  # no other caller took it during the look
+        self._turns[network] = wanted
+        return wanted
+
+    async def _is_analysed(self, turn: _Turn) -> bool:
+        """True if the analysis of the turn goes on without a caller."""
+        if turn.token is None or self._is_running is None:
+            return False
+        with suppress(AssayError):
+            return await self._is_running(turn.key[0], turn.token)
+        return False
+
+    async def _count(self, network: str, chain: str) -> SpentAnalyses | None:
         places: tuple[tuple[SpentBecause, tuple[Window, ...], str], ...] = (
             ("network", self._of_network, _key("analyses", network)),
             ("chain", self._of_chain, _key("chain", chain)),
@@ -101,18 +145,7 @@ class PublicLimits:
         waits = [(await self._wait_s(windows, key), name) for name, windows, key in places]
         if (longest := _longest(waits)) is not None:
             return longest
-        if wanted is not None:
-            self._begun[network] = wanted
         return _longest([(await self._take(windows, key), name) for name, windows, key in places])
-
-    async def _has_running(self, network: str, wanted: tuple[str, str]) -> bool:
-        """True if the network's last analysis is of another token, and still running."""
-        begun = self._begun.get(network)
-        if begun is None or begun == wanted or self._is_running is None:
-            return False
-        with suppress(AssayError):
-            return await self._is_running(*begun)
-        return False
 
     async def _wait_s(self, windows: tuple[Window, ...], key: str) -> int | None:
         full = await self._windows.full(windows, key)
@@ -122,6 +155,10 @@ class PublicLimits:
         """Count; return the wait if another process has filled a window since the check."""
         full = await self._windows.take(windows, key)
         return None if full is None else full.retry_after_s
+
+
+def _leave(turn: _Turn) -> None:
+    turn.callers -= 1
 
 
 def _longest(waits: list[tuple[int | None, SpentBecause]]) -> SpentAnalyses | None:

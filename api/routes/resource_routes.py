@@ -1,7 +1,7 @@
 """Routes and pages of the token sub-resources, built from their table."""
 
 import inspect
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import msgspec
@@ -168,14 +168,15 @@ async def _find(
     kept = pages.get(key)
     if kept is not None and kept.is_fresh:
         return kept.found, ""
-    if is_counted:
-        try:
-            await _take_simulation(request, call)
-        except AnalysesSpentError as error:
-            if kept is None:
-                raise
-            return kept.found, f"From {round(kept.age_s / 60)} minutes ago: {error.reason}."
-    found = await resource.run(call)
+    with ExitStack() as turn:
+        if is_counted:
+            try:
+                await _take_simulation(request, resource, call, turn)
+            except AnalysesSpentError as error:
+                if kept is None:
+                    raise
+                return kept.found, f"From {round(kept.age_s / 60)} minutes ago: {error.reason}."
+        found = await resource.run(call)
     pages.put(key, found)
     return found, ""
 
@@ -215,16 +216,22 @@ async def _admit_page(request: Request[Any, Any, Any]) -> bool:
     return True
 
 
-async def _take_simulation(request: Request[Any, Any, Any], call: TokenCall) -> None:
+async def _take_simulation(
+    request: Request[Any, Any, Any], resource: TokenResource, call: TokenCall, turn: ExitStack
+) -> None:
     """Count a simulation, which costs the node about as much as an analysis.
 
-    An address that is known to be no token costs nothing. Raises RefusalError, TokenRefusedError.
+    It is the one of the network until `turn` is closed. An address that is known to be no token
+    costs nothing. Raises RefusalError, TokenRefusedError.
     """
     with suppress(StoreError):
         await call.answers.recall(chain=call.chain, address=call.address)
     if is_robot(request.headers):
         raise NotAnalysedError(is_page=True)
     public: PublicLimits = request.app.state.public_limits
-    spent = await public.take_analysis(network_of(request), call.chain)
+    subject = f"{resource.path} {call.address}"
+    spent = await public.take_analysis(
+        network_of(request), call.chain, subject, until=turn, is_token=False
+    )
     if spent is not None:
         raise AnalysesSpentError(spent.because, retry_after_s=spent.retry_after_s, is_page=True)

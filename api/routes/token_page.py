@@ -8,7 +8,7 @@ deployment has closed its pages, a key is needed.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -150,22 +150,24 @@ async def _refresh(
     """
     deps: ApiDeps = request.app.state.deps
     caller = None if visitor is None else await account_caller(request, visitor)
-    if caller is not None and caller.plan.may_refresh:
-        limits: KeyLimits = request.app.state.limits
-        await limits.admit(caller)
-    elif not deps.public.is_open or is_robot(request.headers):
-        return
-    else:
-        public: PublicLimits = request.app.state.public_limits
-        network = network_of(request)
-        await public.admit_page(network)
-        if await public.take_analysis(network, chain_of(request), address) is not None:
+    chain = chain_of(request)
+    with ExitStack() as turn:
+        if caller is not None and caller.plan.may_refresh:
+            limits: KeyLimits = request.app.state.limits
+            await limits.admit(caller)
+        elif not deps.public.is_open or is_robot(request.headers):
             return
-    answers: Answers = request.app.state.answers
-    newest = answers.snapshot(chain=chain_of(request), address=address, refresh=True)
-    # The redirected page shows the result.
-    with suppress(AssayError, TimeoutError):
-        await asyncio.wait_for(newest, PATIENCE_S)
+        else:
+            public: PublicLimits = request.app.state.public_limits
+            network = network_of(request)
+            await public.admit_page(network)
+            if await public.take_analysis(network, chain, address, until=turn) is not None:
+                return
+        answers: Answers = request.app.state.answers
+        newest = answers.snapshot(chain=chain, address=address, refresh=True)
+        # The redirected page shows the result.
+        with suppress(AssayError, TimeoutError):
+            await asyncio.wait_for(newest, PATIENCE_S)
 
 
 async def account_caller(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller | None:
@@ -198,14 +200,16 @@ async def _for_public(
     network = network_of(request)
     await limits.admit_page(network)
 
-    async def admit_analysis() -> None:
-        if is_robot(request.headers):
-            raise NotAnalysedError
-        spent = await limits.take_analysis(network, chain_of(request), address)
-        if spent is not None:
-            raise AnalysesSpentError(spent.because, retry_after_s=spent.retry_after_s)
+    with ExitStack() as turn:
 
-    response, is_settled = await _render_token(request, address, visitor, admit_analysis)
+        async def admit_analysis() -> None:
+            if is_robot(request.headers):
+                raise NotAnalysedError
+            spent = await limits.take_analysis(network, chain_of(request), address, until=turn)
+            if spent is not None:
+                raise AnalysesSpentError(spent.because, retry_after_s=spent.retry_after_s)
+
+        response, is_settled = await _render_token(request, address, visitor, admit_analysis)
     is_shared = is_settled and visitor is None
     return shared(request, response, for_s=_SHARED_S) if is_shared else response
 

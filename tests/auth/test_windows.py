@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -166,7 +167,12 @@ async def test_two_processes_share_the_analyses_of_people_without_a_key(
     pair: tuple[SharedWindows, SharedWindows],
 ) -> None:
     limits = [PublicLimits(windows, PublicSettings(analyses_per_hour=2)) for windows in pair]
-    waits = [await limits[at % 2].take_analysis("203.0.113.7", "ethereum") for at in range(4)]
+    waits = []
+    for at in range(4):
+        with ExitStack() as turn:
+            waits.append(
+                await limits[at % 2].take_analysis("203.0.113.7", "ethereum", "0x1", until=turn)
+            )
     assert waits[:2] == [None, None]
     for spent in waits[2:]:
         assert spent is not None and spent.because == "network"
@@ -292,7 +298,8 @@ def test_analyses_follow_the_rule(
             and sum(call[2] == chain for call in hour) < of_chain
             and sum(call[2] == chain for call in minute) < math.ceil(of_chain / 20)
         )
-        spent = asyncio.run(limits.take_analysis(network, chain))
+        with ExitStack() as turn:
+            spent = asyncio.run(limits.take_analysis(network, chain, "0x1", until=turn))
         assert (spent is None) == is_free
         if spent is None:
             taken.append((now_s, network, chain))
@@ -300,6 +307,40 @@ def test_analyses_follow_the_rule(
             assert (spent.because, spent.retry_after_s) == ("closed", None)
         else:
             assert 1 <= (spent.retry_after_s or 0) <= 3601
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+async def test_a_flood_of_one_network_has_one_analysis_and_delays_no_other(is_left: bool) -> None:
+    """Bursts of visits, each after the last analysis has ended. `is_left`: visitors leave before
+    the analysis ends."""
+    running: set[str] = set()
+
+    async def is_running(_: str, token: str) -> bool:
+        await asyncio.sleep(0)  # as a look into a database
+        return token in running
+
+    settings = PublicSettings(analyses_per_hour=100, analyses_per_hour_and_chain=10_000)
+    limits = PublicLimits(LocalWindows(), settings, is_running)
+
+    async def visit(network: str, token: str) -> bool:
+        with ExitStack() as turn:
+            spent = await limits.take_analysis(network, "ethereum", token, until=turn)
+            if spent is not None:
+                assert spent.because == "running"
+                return False
+            await asyncio.sleep(0)  # it starts a moment later
+            running.add(token)
+            if not is_left:
+                await asyncio.sleep(0.01)
+        return True
+
+    for burst in range(3):
+        visits = [visit("203.0.113.7", f"0x{burst}{at}") for at in range(30)]
+        *flood, other = await asyncio.gather(*visits, visit("203.0.113.8", f"0x{burst}other"))
+        assert sum(flood) == 1
+        assert other
+        assert not await visit("203.0.113.7", "0xlate")
+        running.clear()
 
 
 TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
