@@ -11,7 +11,6 @@ from math import ceil
 from typing import Final, Literal
 
 import msgspec
-from eth_abi.exceptions import DecodingError
 
 from analysis.liquidity.holdings import log_query
 from analysis.market.venues.pool import Candidate
@@ -161,7 +160,7 @@ def _mean_liquidity(reply: Reply, age_s: int) -> float | None:
         return None
     try:
         _, sums = decode_values("(int56[],uint160[])", "0x" + reply.hex())
-    except (DecodingError, ValueError, OverflowError):
+    except ValueError:
         return None
     match sums:
         case (int(before), int(now)):

@@ -7,8 +7,6 @@ which lists its locks by owner, so that events are needed to find those of a tok
 
 from typing import Final
 
-from eth_abi.exceptions import DecodingError
-
 from analysis.liquidity.holdings import ReadRound
 from analysis.liquidity.locks import NEVER_S, Lock
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
@@ -90,7 +88,7 @@ class PinkLockTokenLocks:
         for types in (_PINKLOCK_2, _PINKLOCK_1):
             try:
                 (rows,) = decode_values(types, "0x" + reply.hex())
-            except (DecodingError, ValueError, OverflowError):
+            except ValueError:
                 continue
             locks = [_pinklock(row) for row in _rows(rows) if str(row[1]).lower() == self._token]
             if len(locks) == len(_rows(rows)):

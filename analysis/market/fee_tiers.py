@@ -6,17 +6,16 @@ IUniswapV3Factory, slipstream ICLFactory, Ramses V3 IRamsesV3Factory.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import msgspec
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
 
 from analysis.market.venues.families.concentrated_venue import tiers_of
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import Log, Reply, decode_logs
 from analysis.reads.read_batch import ReadBatch
 from config.facts.chain import Dex
-from core.evm.abi import topic_of
+from core.evm.abi import AbiError, decode_bytes, topic_of
 from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
 
@@ -134,10 +133,10 @@ def _with(dex: Dex, tiers: Iterable[int]) -> Dex:
 
 def _decode_list(reply: Reply) -> tuple[int, ...]:
     try:
-        (spacings,) = decode(["int24[]"], reply) if isinstance(reply, bytes) else ((),)
-    except DecodingError:
+        values = decode_bytes("(int24[])", reply) if isinstance(reply, bytes) else ()
+    except AbiError:
         return ()
-    return tuple(spacing for spacing in spacings if spacing > 0)
+    return tuple(each for spacings in values for each in cast("list[int]", spacings) if each > 0)
 
 
 def _announced(dex: Dex, logs: Sequence[Log]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import msgspec
 
 from analysis.reads.revert_reason import decode_revert
 from core.errors import UpstreamError
+from core.evm.abi import slice_bytes
 from core.evm.primitives import Address, address_of
 from core.rpc.log_answers import plain_logs
 from core.rpc.messages import RpcAnswer, RpcFault
@@ -184,18 +185,12 @@ def decode_address(reply: Reply, *, at: int = 0) -> Address | None:
 def decode_text(data: bytes) -> str | None:
     """Return an ABI string, or a bytes32, as text of at most TEXT_LIMIT characters.
 
-    Bytes that are not UTF-8 become U+FFFD, NULs are dropped. Offset and length are only compared
-    with the data at hand, so an absurd one costs nothing. None: neither form fits the data.
+    Bytes that are not UTF-8 become U+FFFD, NULs are dropped. None: neither form fits the data.
     """
     if len(data) == WORD:
         return _shown(data)
-    if len(data) < 2 * WORD:
-        return None
-    start = int.from_bytes(data[:WORD]) + WORD
-    if start > len(data):
-        return None
-    end = start + int.from_bytes(data[start - WORD : start])
-    return None if end > len(data) else _shown(data[start:end])
+    raw = slice_bytes(data)
+    return None if raw is None else _shown(raw)
 
 
 def _shown(raw: bytes) -> str:

@@ -6,11 +6,9 @@ of the exchanges for the names of errors.
 """
 
 from functools import lru_cache
+from typing import cast
 
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
-
-from core.evm.abi import argument_types, selector_of
+from core.evm.abi import AbiError, decode_bytes, selector_of, slice_bytes
 
 _ERROR = bytes.fromhex(selector_of("Error(string)")[2:])
 _PANIC = bytes.fromhex(selector_of("Panic(uint256)")[2:])
@@ -85,14 +83,13 @@ def _decode(data: bytes, message: str, wrappings: int) -> str:
 def _unwrap(payload: bytes, wrappings: int) -> str | None:
     """Return the failed contract, the function and the reason. None: not encoded so."""
     try:
-        target, called, reason, details = decode(
-            ("address", "bytes4", "bytes", "bytes"), payload, strict=False
-        )
-    except (DecodingError, OverflowError):
+        found = decode_bytes("(address,bytes4,bytes,bytes)", payload, is_strict=False)
+    except AbiError:
         return None
+    target, called, reason, details = cast("tuple[str, bytes, bytes, bytes]", found)
     # If the failed call returned no data, only its caller's details are left.
-    inner = _decode(bytes(reason) or bytes(details), "", wrappings - 1)
-    return f"{target} failed in 0x{bytes(called).hex()}: {inner}"
+    inner = _decode(reason or details, "", wrappings - 1)
+    return f"{target} failed in 0x{called.hex()}: {inner}"
 
 
 def _custom(selector: bytes, payload: bytes) -> str:
@@ -100,8 +97,8 @@ def _custom(selector: bytes, payload: bytes) -> str:
     signature = _BY_SELECTOR.get(selector)
     if signature is not None:
         try:
-            values = decode(argument_types(signature), payload, strict=False)
-        except (DecodingError, OverflowError):
+            values = decode_bytes(signature, payload, is_strict=False)
+        except AbiError:
             pass
         else:
             shown = (value.hex() if isinstance(value, bytes) else str(value) for value in values)
@@ -114,11 +111,8 @@ def _custom(selector: bytes, payload: bytes) -> str:
 
 
 def _text(payload: bytes) -> str | None:
-    try:
-        (raw,) = decode(("bytes",), payload, strict=False)
-    except (DecodingError, OverflowError):
-        return None
-    return bytes(raw).decode("utf-8", "replace")
+    raw = slice_bytes(payload, may_be_cut=True)
+    return None if raw is None else raw.decode("utf-8", "replace")
 
 
 def _printable(text: str) -> str:

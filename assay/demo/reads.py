@@ -12,7 +12,7 @@ def read(
 ) -> tuple[object, ...]:
     """Call a view function at the head and decode its result.
 
-    Raises NodeRefusedError if it reverts, eth_abi's DecodingError for a result of another type.
+    Raises NodeRefusedError if it reverts, AbiError for a result of another type.
     """
     call = {"to": to, "data": call_data(signature, *values)}
     return decode_values(returns, str(node.rpc("eth_call", call, "latest")))

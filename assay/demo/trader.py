@@ -5,7 +5,6 @@ import threading
 import time
 
 import msgspec
-from eth_abi.exceptions import DecodingError
 
 from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from assay.demo.compile import load_artifacts
@@ -25,7 +24,7 @@ from assay.demo.reads import balance_of
 from assay.demo.seeding import UNLIMITED, seed
 from assay.demo.transaction_pipeline import Pipeline
 from core.errors import UpstreamError
-from core.evm.abi import call_data
+from core.evm.abi import AbiError, call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 # The prices at which a V4 swap stops, one inside the outermost allowed (TickMath).
@@ -203,7 +202,7 @@ class Trader:
             except NodeRefusedError:
                 # The node refuses this transaction: another one may pass.
                 pause_s = _PAUSE_S[1]
-            except (UpstreamError, DecodingError):
+            except (UpstreamError, AbiError):
                 # The node may come back with a new, empty chain, without contracts and approvals.
                 self._approved.clear()
                 pause_s = _PAUSE_WHEN_DEAD_S

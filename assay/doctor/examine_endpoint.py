@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 
 import msgspec
-from eth_abi.exceptions import DecodingError
 
 from assay.doctor.call_budget import BudgetSpentError
 from assay.doctor.check import (
@@ -152,8 +151,8 @@ async def run_check(check: Check, subject: Subject, probe: Probe) -> Sequence[Ch
         return findings
     except (NotHeldError, UpstreamError) as error:
         return [_broken(check.severity, shorten(str(error)))]
-    except (ValueError, LookupError, DecodingError, RecursionError) as error:
-        # msgspec's errors are ValueErrors: the node's answer has another form
+    except (ValueError, LookupError, RecursionError) as error:
+        # msgspec's errors and AbiError are ValueErrors: the node's answer has another form
         return [_broken(check.severity, shorten(f"an answer cannot be read: {error}"))]
     finally:
         steps.close()

@@ -86,10 +86,27 @@ def test_help_and_completion_of_a_command_import_nothing_of_its_work() -> None:
     assert not HEAVY & {*loaded.stdout.split()}
 
 
-def test_a_back_fill_starts_without_what_only_shows_things() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "needed", "others"),
+    [
+        (
+            ["index", "ethereum", "--from", "1", "--to", "2"],
+            {"structlog", "duckdb"},
+            {"rich", "litestar", "polars"},
+        ),
+        (
+            ["scan", "ethereum", f"0x{'12' * 20}"],
+            {"aiohttp", "evmole"},
+            {"duckdb", "eth_abi", "eth_utils", "litestar", "parsimonious", "pydantic", "rich"},
+        ),
+    ],
+)
+def test_a_command_starts_without_what_few_runs_need(
+    arguments: list[str], needed: set[str], others: set[str]
+) -> None:
     script = (
         "import sys\nfrom assay import cli\n"
-        "try: cli.main(['index', 'ethereum', '--from', '1', '--to', '2'])\n"
+        f"try: cli.main({arguments})\n"
         "except SystemExit: print(*{name.partition('.')[0] for name in sys.modules})\n"
     )
     ended = subprocess.run(
@@ -101,8 +118,8 @@ def test_a_back_fill_starts_without_what_only_shows_things() -> None:
         check=True,
     )
     assert "ASSAY_RPC_1" in ended.stderr, "it was about to begin"
-    assert {"structlog", "duckdb"} <= {*ended.stdout.split()}
-    assert not {"rich", "litestar", "polars"} & {*ended.stdout.split()}
+    assert needed <= {*ended.stdout.split()}
+    assert not others & {*ended.stdout.split()}
 
 
 def test_the_printers_are_those_that_there_are() -> None:

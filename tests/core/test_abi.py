@@ -1,8 +1,9 @@
 """Protects built calls and addresses: they equal published values, eth_abi and eth-utils."""
 
 import pytest
-from eth_abi.abi import encode
-from eth_abi.exceptions import EncodingError
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError, ParseError
+from eth_abi.grammar import parse
 from eth_utils.address import is_hex_address, to_checksum_address
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,13 +11,18 @@ from hypothesis import strategies as st
 from assay.demo.transaction_pipeline import created2_address, created_address
 from core.errors import InvalidAddressError
 from core.evm.abi import (
+    AbiError,
     argument_types,
     call_data,
+    decode_bytes,
     decode_values,
+    decode_words,
     encode_values,
     encode_words,
+    slice_bytes,
     topic_of,
 )
+from core.evm.abi_types import AbiTypeError, parse_type
 from core.evm.primitives import Address, checksum, parse_address
 
 SENDER = Address("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0")
@@ -114,15 +120,21 @@ ARRAYS = st.tuples(STATIC, st.integers(0, 4)).map(
 )
 
 
-@given(st.lists(STATIC | ARRAYS, max_size=6))
+DYNAMIC: st.SearchStrategy[Typed] = st.one_of(
+    of_type("bytes", st.binary(max_size=70)),
+    of_type("string", st.text(max_size=40)),
+    of_type("bytes[]", st.lists(st.binary(max_size=40), max_size=3)),
+    of_type("string[]", st.lists(st.text(max_size=12), max_size=3)),
+)
+
+
+@given(st.lists(STATIC | ARRAYS | DYNAMIC, max_size=6))
 def test_words_are_those_of_eth_abi(parts: list[Typed]) -> None:
     types, values = [kind for kind, _ in parts], [value for _, value in parts]
     assert encode_words(types, values) == encode(types, values).hex()
 
 
 OTHER = [
-    ("string", "text"),
-    ("bytes", b"\1\2"),
     ("bytes4", b"\1\2\3\4"),
     ("uint8[2]", [1, 2]),
     ("uint8[][]", [[1], [2, 3]]),
@@ -152,18 +164,104 @@ WRONG = [
     ("bytes32", b"\1" * 33),
     ("(uint8,bool)", (1,)),
     ("uint8[]", 1),
+    ("bytes", "0x1234"),
+    ("string", b"text"),
+    ("bytes[]", [b"", 1]),
 ]
 
 
 @pytest.mark.parametrize(("kind", "value"), WRONG)
 def test_wrong_values_are_refused_as_ever(kind: str, value: object) -> None:
-    with pytest.raises(EncodingError):
+    with pytest.raises(AbiError):
         call_data(f"f({kind})", value)
 
 
 def test_a_wrong_count_is_refused() -> None:
-    with pytest.raises(EncodingError):
+    with pytest.raises(AbiError):
         call_data("f(uint256,bool)", 1)
+
+
+# --- abi types and decoder ---------------------------------------------------------------------
+
+BASIC = st.sampled_from(["uint256", "address", "bytes4", "uint", "string", "uint7", "a1b"])
+
+TYPES = st.recursive(
+    BASIC,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"({','.join(parts)})"),
+        st.tuples(inner, st.sampled_from(["[]", "[3]", "[0]", "[][12]", "]"])).map("".join),
+    ),
+)
+
+
+@given(TYPES | st.text("(),[]0129uintbytes ", max_size=12))
+@example("(" * 31 + "bool" + ")" * 31)
+@example("(address),(bool)")
+@example("uint256(bool)")
+def test_types_are_those_of_eth_abi(text: str) -> None:
+    try:
+        expected = parse(text)
+    except (ParseError, ValueError):  # the latter for ()
+        with pytest.raises(AbiTypeError):
+            parse_type(text)
+        return
+    found = parse_type(text)
+    assert found.name == expected.to_type_str() == text
+    assert bool(found.arrays) == expected.is_array
+
+
+def test_structs_without_end_are_refused() -> None:
+    with pytest.raises(AbiTypeError):
+        parse_type("(" * 5_000 + "bool" + ")" * 5_000)
+
+
+DECODED = (
+    "address",
+    "bool",
+    "bytes32",
+    "uint8",
+    "uint256",
+    "int24",
+    "int256",
+    "uint160[]",
+    "bool[]",
+)
+
+
+@given(
+    st.lists(st.sampled_from(DECODED), max_size=3),
+    st.lists(st.sampled_from([0, 1, 2, 32, 64, 96, 128, 2**24, 2**256 - 1, 2**255]), max_size=7),
+    st.binary(max_size=33),
+)
+def test_decoded_words_are_those_of_eth_abi(
+    types: list[str], words: list[int], rest: bytes
+) -> None:
+    data = b"".join(word.to_bytes(32) for word in words) + rest
+    signature = f"({','.join(types)})"
+    try:
+        expected = decode(types, data)
+    except (DecodingError, OverflowError):
+        with pytest.raises(AbiError):
+            decode_bytes(signature, data)
+        return
+    assert decode_bytes(signature, data) == expected
+    assert decode_words(types, data) == expected
+
+
+@given(
+    st.sampled_from([32, 33, 63, 64, 2**255]),
+    st.sampled_from([0, 1, 5, 32, 33, 2**20]),
+    st.binary(max_size=70),
+)
+def test_sliced_bytes_are_those_of_eth_abi(offset: int, length: int, rest: bytes) -> None:
+    data = offset.to_bytes(32) + length.to_bytes(32) + rest
+    try:
+        (expected,) = decode(["bytes"], data, strict=False)
+    except (DecodingError, OverflowError):
+        expected = None
+    assert slice_bytes(data, may_be_cut=True) == expected
+    if offset == 32:
+        assert slice_bytes(data) == (expected if length <= len(rest) else None)
 
 
 # --- addresses ----------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Protects the zoo's claims: each token treats ordinary accounts as its trait states."""
 
 import pytest
-from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 from msgspec.structs import asdict
 
@@ -9,7 +8,7 @@ from assay.demo.anvil import NodeRefusedError
 from assay.demo.reads import read, read_address
 from assay.demo.zoo import ZOO
 from config.burn import BURN_ADDRESSES
-from core.evm.abi import call_data
+from core.evm.abi import AbiError, call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain, revert_reason
@@ -233,7 +232,7 @@ def test_old_names_are_thirty_two_bytes_and_not_strings(chain: Chain) -> None:
     token = chain.world.token("bytes32").address
     (symbol,) = read(chain.node, token, "symbol()", returns="(bytes32)")
     assert symbol == b"OLD".ljust(32, b"\0")
-    with pytest.raises(DecodingError):
+    with pytest.raises(AbiError):
         read(chain.node, token, "symbol()", returns="(string)")
 
 

@@ -8,15 +8,14 @@ friend, a victim, the pool or the token.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final, cast
+from typing import Final
 
 import msgspec
-from eth_abi.abi import encode
-from eth_abi.exceptions import EncodingError, ParseError
-from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.static.custody.open_functions import OpenFunction
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS
+from core.evm.abi import encode_values
+from core.evm.abi_types import AbiType, AbiTypeError, parse_types
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 REPEATS: Final = 3
@@ -89,7 +88,7 @@ class _Values(msgspec.Struct, frozen=True, kw_only=True):
 _Choice = tuple[_Values, int, int]
 """Values, coins and repetitions of a probe."""
 
-_Choices = Callable[[OpenFunction, Sequence[ABIType], ProbeInputs], Iterable[_Choice]]
+_Choices = Callable[[OpenFunction, Sequence[AbiType], ProbeInputs], Iterable[_Choice]]
 
 
 def plan_calls(
@@ -149,8 +148,8 @@ def _calls(
     try:
         # code that masks an argument may use all of it elsewhere
         whole = _SIZED.sub(_widened, types)
-        kinds = cast("TupleType", parse(f"({whole})")).components if types else ()
-    except ParseError:
+        kinds = parse_types(whole)
+    except AbiTypeError:
         return
     for values, value_wei, times in choices(function, kinds, inputs):
         data = _encoded(function.selector or 0, kinds, values)
@@ -166,7 +165,7 @@ def _widened(sized: re.Match[str]) -> str:
 
 
 def _choices(
-    function: OpenFunction, kinds: Sequence[ABIType], inputs: ProbeInputs
+    function: OpenFunction, kinds: Sequence[AbiType], inputs: ProbeInputs
 ) -> Iterator[_Choice]:
     """Yield the choices of arguments of one function."""
     people = sum(map(_people, kinds))
@@ -178,7 +177,7 @@ def _choices(
         yield _Values(accounts=accounts, numbers=(part,)), 0, times
     for number in numbers:
         yield _Values(accounts=(own,), numbers=(number,)), 0, 1
-    if any(kind.is_array for kind in kinds):
+    if any(kind.arrays for kind in kinds):
         yield from _lists(inputs)
     if not is_standard:
         yield from _paid(function, inputs)
@@ -196,7 +195,7 @@ def _choices(
 
 
 def _choices_of_one(
-    function: OpenFunction, _: Sequence[ABIType], inputs: ProbeInputs
+    function: OpenFunction, _: Sequence[AbiType], inputs: ProbeInputs
 ) -> Iterator[_Choice]:
     """Yield choices that name the victim, the last with a small number; first one with coins."""
     if function.selector not in HOLDER_FUNCTIONS:
@@ -210,7 +209,7 @@ def _choices_of_one(
 
 
 def _choices_of_huge(
-    _: OpenFunction, __: Sequence[ABIType], inputs: ProbeInputs
+    _: OpenFunction, __: Sequence[AbiType], inputs: ProbeInputs
 ) -> Iterator[_Choice]:
     """Yield choices that name the victim, the last with a huge number."""
     yield _Values(accounts=(inputs.victim,), numbers=(inputs.part_raw,)), 0, 1
@@ -261,14 +260,14 @@ def _numbers(inputs: ProbeInputs) -> Iterable[int]:
     )
 
 
-def _encoded(selector: int, kinds: Sequence[ABIType], values: _Values) -> str | None:
+def _encoded(selector: int, kinds: Sequence[AbiType], values: _Values) -> str | None:
     """Return the calldata. None: the types cannot be encoded."""
     filler = _Filler(values)
     try:
-        words = encode([_name(kind) for kind in kinds], [filler.value(kind) for kind in kinds])
-    except (EncodingError, OverflowError):
+        words = encode_values([kind.name for kind in kinds], [filler.value(kind) for kind in kinds])
+    except ValueError:
         return None
-    return f"0x{selector:08x}{words.hex()}"
+    return f"0x{selector:08x}{words}"
 
 
 class _Filler:
@@ -279,21 +278,19 @@ class _Filler:
         self._accounts = 0
         self._numbers = 0
 
-    def value(self, kind: ABIType) -> object:
-        if kind.is_array:
+    def value(self, kind: AbiType) -> object:
+        if kind.arrays:
             return self._list(kind)
-        if isinstance(kind, TupleType):
-            return tuple(self.value(part) for part in kind.components)
-        basic = cast("BasicType", kind)
-        return self._basic(str(basic.base), basic.sub)
+        if kind.parts:
+            return tuple(self.value(part) for part in kind.parts)
+        return self._basic(kind.base, kind.size)
 
-    def _list(self, kind: ABIType) -> object:
-        dimension = kind.arrlist[-1] if kind.arrlist else ()
-        count = dimension[0] if dimension else self._values.length
-        item = kind.item_type
-        if self._values.are_lists_of_accounts and _name(item) in ("uint256", "bytes32"):
+    def _list(self, kind: AbiType) -> object:
+        count = kind.arrays[-1] or self._values.length
+        item = kind.item
+        if self._values.are_lists_of_accounts and item.name in ("uint256", "bytes32"):
             numbers = [int(self._account(), 16) for _ in range(count)]
-            is_number = _name(item) == "uint256"
+            is_number = item.name == "uint256"
             return numbers if is_number else [number.to_bytes(32) for number in numbers]
         return [self.value(item) for _ in range(count)]
 
@@ -321,23 +318,16 @@ class _Filler:
         return "" if base == "string" else bytes(int(str(sub))) if sub else b""
 
 
-def _people(kind: ABIType) -> int:
+def _people(kind: AbiType) -> int:
     """Return the number of addresses; an array of them counts as two."""
-    if kind.is_array:
-        return 2 * _people(cast("ABIType", kind.item_type))
-    if isinstance(kind, TupleType):
-        return sum(_people(part) for part in kind.components)
-    base = str(cast("BasicType", kind).base)
-    return 1 if base == "address" else 0
+    if kind.arrays:
+        return 2 * _people(kind.item)
+    if kind.parts:
+        return sum(map(_people, kind.parts))
+    return int(kind.base == "address")
 
 
-def _has_numbers(kind: ABIType) -> bool:
-    if kind.is_array:
-        return _has_numbers(kind.item_type)
-    if isinstance(kind, TupleType):
-        return any(map(_has_numbers, kind.components))
-    return str(cast("BasicType", kind).base) in ("uint", "int")
-
-
-def _name(kind: ABIType) -> str:
-    return str(kind.to_type_str())  # type: ignore[no-untyped-call]  # eth-abi leaves it out
+def _has_numbers(kind: AbiType) -> bool:
+    if kind.parts:
+        return any(map(_has_numbers, kind.parts))
+    return kind.base in ("uint", "int")

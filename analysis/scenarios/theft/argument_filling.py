@@ -7,17 +7,15 @@ request.
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 import msgspec
-from eth_abi.abi import encode
-from eth_abi.exceptions import EncodingError, ParseError
-from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.scenarios.trade.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument
 from analysis.static.evm.path_state import TRANSFER
-from core.evm.abi import call_data
+from core.evm.abi import call_data, encode_values
+from core.evm.abi_types import AbiType, AbiTypeError, parse_type, parse_types
 from core.evm.primitives import Address
 
 Amount = Literal["part", "all", "one", "none", "more"]
@@ -90,10 +88,10 @@ def fill(recipe: CallTemplate, wallet: Wallet, attacker: Address) -> str | None:
     filler = _Filler(recipe, wallet, attacker, amount)
     mover = recipe.mover
     if mover.selector is None:
-        return _raw(mover.keys, filler) if mover.keys else "0x" + filler.encoded().hex()
+        return _raw(mover.keys, filler) if mover.keys else "0x" + filler.encoded()
     try:
-        return f"0x{mover.selector:08x}" + filler.encoded().hex()
-    except (EncodingError, OverflowError):
+        return f"0x{mover.selector:08x}" + filler.encoded()
+    except ValueError:
         return None
 
 
@@ -114,19 +112,18 @@ class _Filler:
         self._next += 1
         return self._wallet.address if here else self._thief
 
-    def encoded(self) -> bytes:
+    def encoded(self) -> str:
+        """Return the values as hex without 0x. Raises AbiError."""
         kinds = _kinds(self._recipe.mover, self._recipe.types)
         values = [self._value(kind) for kind in kinds]
-        return encode([_name(kind) for kind in kinds], values)
+        return encode_values([kind.name for kind in kinds], values)
 
-    def _value(self, kind: ABIType) -> object:
-        if kind.is_array:
-            count = kind.arrlist[-1][0] if kind.arrlist and kind.arrlist[-1] else 1
-            return [self._value(kind.item_type) for _ in range(count)]
-        if isinstance(kind, TupleType):
-            return tuple(self._value(part) for part in kind.components)
-        basic = cast("BasicType", kind)
-        return self._basic(basic.base, basic.sub)
+    def _value(self, kind: AbiType) -> object:
+        if kind.arrays:
+            return [self._value(kind.item) for _ in range(kind.arrays[-1] or 1)]
+        if kind.parts:
+            return tuple(self._value(part) for part in kind.parts)
+        return self._basic(kind.base, kind.size)
 
     def _basic(self, base: str, sub: object) -> object:
         if base == "address":
@@ -172,31 +169,21 @@ def _count(mover: DebitingFunction, types: str) -> int:
         return len(mover.keys)
     try:
         count = sum(_people(kind) for kind in _kinds(mover, types))
-    except ParseError:
+    except AbiTypeError:
         return 0
     return count or int("bytes," in f"{types}," or "bytes[]" in types)
 
 
-def _people(kind: ABIType) -> int:
-    if kind.is_array:
-        return _people(kind.item_type)
-    if isinstance(kind, TupleType):
-        return sum(_people(part) for part in kind.components)
-    return int(cast("BasicType", kind).base == "address")
+def _people(kind: AbiType) -> int:
+    return sum(map(_people, kind.parts)) + (kind.base == "address")
 
 
-def _kinds(mover: DebitingFunction, types: str) -> tuple[ABIType, ...]:
+def _kinds(mover: DebitingFunction, types: str) -> tuple[AbiType, ...]:
     """Return the types, with numbers that the code uses as an address replaced by `address`. Raises
-    ParseError."""
-    if not types:
-        return ()
-    kinds = cast("TupleType", parse(f"({types})")).components
+    AbiTypeError."""
+    kinds = parse_types(types)
     named = {(key.offset - _HEAD) // _WORD for key in mover.keys if key.offset >= _HEAD}
     return tuple(
-        parse("address") if at in named and _name(kind) in _NUMBERS else kind
+        parse_type("address") if at in named and kind.name in _NUMBERS else kind
         for at, kind in enumerate(kinds)
     )
-
-
-def _name(kind: ABIType) -> str:
-    return str(kind.to_type_str())  # type: ignore[no-untyped-call]  # eth-abi leaves it out

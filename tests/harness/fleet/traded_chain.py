@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from eth_abi.exceptions import DecodingError
 
 from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from assay.demo.compile import load_artifacts
@@ -22,7 +21,7 @@ from assay.demo.zoo import ZOO
 from config.facts.chain import Chain
 from config.facts.load_chains import load_chains
 from core.errors import UpstreamError
-from core.evm.abi import call_data
+from core.evm.abi import AbiError, call_data
 from core.evm.primitives import Address, Hash32
 
 _SETTINGS: Final = """
@@ -121,7 +120,7 @@ class TradedChain:
     def _live(self) -> None:
         """Trade, launch or reorganise, and mine."""
         drawn = self._dice.random()
-        with suppress(NodeRefusedError, DecodingError):  # a reorganisation takes back approvals
+        with suppress(NodeRefusedError, AbiError):  # a reorganisation takes back approvals
             if drawn < _REORGS and self.node.head_number() > self._first + _DEEPEST:
                 self._reorganise()
             elif drawn < _REORGS + _LAUNCHES:

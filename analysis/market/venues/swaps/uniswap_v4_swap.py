@@ -7,13 +7,11 @@ Source: v4-core IPoolManager, PoolKey, LPFeeLibrary; infinity-core ICLPoolManage
 
 from collections.abc import Sequence
 
-from eth_abi.abi import encode
-
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, signed
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.evm.abi import topic_of
+from core.evm.abi import encode_values, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
@@ -35,7 +33,8 @@ def pool_key(candidate: Candidate) -> tuple[Address, Address, int, int, Address]
     first, second = sorted((candidate.token, candidate.quote))
     hooks = candidate.hooks or ZERO_ADDRESS
     key = (first, second, candidate.fee, candidate.tick_spacing, hooks)
-    return key if "0x" + keccak(encode([KEY_TYPE], [key])).hex() == candidate.pool_id else None
+    encoded = bytes.fromhex(encode_values([KEY_TYPE], [key]))
+    return key if "0x" + keccak(encoded).hex() == candidate.pool_id else None
 
 
 def read_moved(
