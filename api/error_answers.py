@@ -297,8 +297,8 @@ class StoreDownError(RefusalError):
 
     def __init__(self) -> None:
         detail = (
-            "Stored tokens cannot be searched right now. Try again later, or enter a token's "
-            "address."
+            "The store cannot be read right now. Try again later. A token's address can still be "
+            "looked up."
         )
         super().__init__(status=503, body=DetailBody(detail=detail))
 

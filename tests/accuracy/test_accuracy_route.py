@@ -1,6 +1,7 @@
 """Protects /accuracy and its page, and the comparison of real trades with predictions."""
 
-from typing import Any
+import asyncio
+from typing import Any, Literal
 
 import httpx
 import msgspec
@@ -23,8 +24,10 @@ from sql.reports.accuracy_counts import (
 )
 from sql.reports.disagreement_tables import write_disagreements
 from sql.tokens.tokens import track_tokens
-from tests.harness.api.sign_in import PAGES
+from tests.harness.api.open_port import listening
+from tests.harness.api.sign_in import PAGES, read
 from tests.harness.api.world import World
+from tests.harness.browser.chromium import Chromium, Visit
 
 TOKEN = Address("0x" + "ab" * 20)
 
@@ -137,8 +140,27 @@ async def test_the_page_is_for_everybody_and_the_answer_for_keys(
     assert (await client.get("/accuracy")).status_code == 401
     page = await client.get("/ledger", headers=PAGES)
     assert page.status_code == 200
+    shown = " ".join(read(page).text.split())
+    assert "90.24 % of 41 predictions came true in real trades and transfers" in shown
+    for words in ("Tax on sales", "Transfer works", "Uniswap V2", "up to an "):
+        assert words in shown, words
+    assert "36 of 40" in shown
     assert "10.00 %" in page.text
     assert "0x" + "5c" * 32 in page.text
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
+async def test_the_page_fits_every_window(
+    world: World, filled: Store, chromium: Chromium, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    app = world.make_app(store=filled)
+    world.keep(app)
+    async with listening(app) as port:
+        url = f"http://127.0.0.1:{port}/ledger"
+        visit = Visit(url=url, width=width, scheme=scheme, has_axe=True)
+        seen = await asyncio.to_thread(chromium.visit, visit)
+    assert (seen.console, seen.violations, seen.broken) == ((), (), ())
+    assert seen.overflow == 0
 
 
 async def test_without_a_store_it_is_out_of_reach(world: World) -> None:

@@ -77,7 +77,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     text: str
     overflow: int
-    """Pixels by which the page is wider than the window."""
+    """Pixels by which the page is wider than the window, or a table or tabs than their place."""
     broken: tuple[str, ...]
     """Words that stand on two lines, but those of code and of tokens."""
     open: tuple[str, ...]

@@ -123,7 +123,11 @@ async function visit(order) {
     }
     const state = await page.evaluate(() => ({
       text: document.body.innerText,
-      overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      overflow: Math.max(
+        ...[document.documentElement, ...document.querySelectorAll("main nav, main table")].map(
+          (one) => one.scrollWidth - one.clientWidth,
+        ),
+      ),
       open: [...document.querySelectorAll("details[open] > summary")].map((one) => one.innerText),
       background: getComputedStyle(document.body).backgroundColor,
       scripts: [...document.scripts].filter((one) => !one.src).length,
