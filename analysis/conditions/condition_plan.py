@@ -130,8 +130,8 @@ def make_plan(
 
 
 def renamed(conditions: TradeConditions, setting: OrdinaryTrade) -> Iterator[WhatIf]:
-    """Yield each owner-set address, and all of them together, as every party of a trade, as others,
-    burnt, and as none."""
+    """Yield each owner-set address as every party of a trade, as others, burnt, and as none. All of
+    them together follow."""
     parties = [int(each, 16) for each in (setting.pool, setting.trader, setting.router)]
     others = [int(each, 16) for each in conditions.compared]
     named = [(slot, int(mask, 16)) for slot, mask, _ in conditions.named if slot in setting.words]

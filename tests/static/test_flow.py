@@ -1,10 +1,12 @@
-"""Conditions of a branch, on any graph, match their definition: checked over every path."""
+"""Conditions of a branch and of a node, on any graph, match their definition: plain walks."""
 
 from typing import Final
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from analysis.static.analyse_code import build_model
 from analysis.static.evm.cfg import (
     ALWAYS_REVERTS,
     RETURNS,
@@ -15,7 +17,8 @@ from analysis.static.evm.cfg import (
     CfgNode,
 )
 from analysis.static.evm.expressions import ExprPool
-from analysis.static.evm.function_cfg import FunctionCfg, Site
+from analysis.static.evm.function_cfg import CfgEdge, FunctionCfg, Site
+from tests.harness.static.bomb_codes import bomb
 
 POOL: Final = ExprPool()
 CONDITIONS: Final = tuple(POOL.intern("CALLDATALOAD", place) for place in range(3))
@@ -116,3 +119,28 @@ def test_a_condition_is_context_where_one_side_alone_leads_to_the_site(shapes: l
                 expected.add((branch.pc, branch.condition, hints))
         found = {(each.pc, each.condition, each.holds) for each in flow.control_dependencies(site)}
         assert found == expected
+
+
+@pytest.mark.parametrize("name", ["loops after each other", "deep loops", "diamonds"])
+def test_what_every_path_passes_is_what_no_path_avoids(name: str) -> None:
+    model = build_model(bomb(name, 1_500))
+    flow = model.functions.cfg(0xA9059CBB)
+    edges = [(node, after) for node, _ in flow.branching() for after in node.successors()]
+    barred = edges[3]
+    passed = flow.passed({edge: 1 << at for at, edge in enumerate(edges)}, {barred})
+    for at, edge in enumerate(edges):
+        reached = reached_without(flow, {edge, barred})
+        assert reached == {node for node, bits in passed.items() if not bits >> at & 1}
+
+
+def reached_without(flow: FunctionCfg, barred: set[CfgEdge]) -> set[CfgNode]:
+    """Nodes that paths reach without these edges."""
+    waiting = [node for node in flow.roots if node in flow.can_succeed]
+    found = set(waiting)
+    while waiting:
+        node = waiting.pop()
+        for after in node.successors():
+            if after in flow.can_succeed and after not in found and (node, after) not in barred:
+                found.add(after)
+                waiting.append(after)
+    return found

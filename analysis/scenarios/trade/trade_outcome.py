@@ -92,9 +92,11 @@ def read_sale(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> 
 
 def is_taken_by_approval(result: SimulationResult, steps: SaleSteps) -> bool:
     """True if the tokens for a sale were there before its approval, and are not afterwards."""
-    held = None if steps.approval is None else result.word(steps.approval.before)
-    left = result.word(steps.before)
-    return held is not None and left is not None and left < steps.order.amount <= held
+    before_raw = None if steps.approval is None else result.word(steps.approval.before)
+    after_raw = result.word(steps.before)
+    if before_raw is None or after_raw is None:
+        return False
+    return after_raw < steps.order.amount <= before_raw
 
 
 def _with_approval(result: SimulationResult, steps: SaleSteps, tax: float) -> float:

@@ -14,7 +14,7 @@ from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import StorageLocation, only_clears
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
-from analysis.static.evm.function_cfg import Edge
+from analysis.static.evm.function_cfg import CfgEdge
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 from analysis.static.token_model.storage.owned_variables import address_bits
@@ -30,7 +30,7 @@ _Callers = tuple[tuple[Value, ...], tuple[Value, ...]]
 class _Gates(NamedTuple):
     """The caller checks of one function."""
 
-    edges: dict[Edge, _Callers]
+    edges: dict[CfgEdge, _Callers]
     """Edges that only privileged callers take, with those callers."""
     passed: dict[CfgNode, int]
     """Not 0 for the nodes that every path reaches over such an edge."""
@@ -117,8 +117,8 @@ class PrivilegedCallers:
         return all(self.is_closed((place.root, MASK)) for place in self._code.layout.of(slot))
 
     def is_closed(self, variable: Variable) -> bool:
-        """True if every writer of the variable checks its caller, succeeds only once, or only
-        clears it, as a renounced role is."""
+        """True if every writer of the variable checks its caller or succeeds only once. Stores that
+        only clear it, as when a role is renounced, do not count."""
         known = self._closed.get(variable)
         if known is None:
             # assumed while it is computed: roles are granted by those who hold them
@@ -166,7 +166,7 @@ class PrivilegedCallers:
         if known is not None:
             return known
         flow = self._code.functions.cfg(entry)
-        edges: dict[Edge, _Callers] = {}
+        edges: dict[CfgEdge, _Callers] = {}
         for node, branch in flow.branching():
             meanings = self._code.dependencies.phi_values(branch.condition)
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):

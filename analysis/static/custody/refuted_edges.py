@@ -1,21 +1,21 @@
 """Edges of a function that no path takes: each path to them had the opposite outcome before."""
 
 from analysis.static.custody.custody_facts import NormalForm, normal
-from analysis.static.evm.function_cfg import Edge, FunctionCfg
+from analysis.static.evm.function_cfg import CfgEdge, FunctionCfg
 
 
-def refuted_edges(flow: FunctionCfg) -> set[Edge]:
+def refuted_edges(flow: FunctionCfg) -> set[CfgEdge]:
     """Return the edges that no path takes: each path to them had the opposite answer before.
 
     Only for conditions whose words cannot change within one call.
     """
-    sides: dict[tuple[NormalForm, bool], set[Edge]] = {}
+    sides: dict[tuple[NormalForm, bool], set[CfgEdge]] = {}
     for node, branch in flow.branching():
         if not branch.condition.changes:
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
                 sides.setdefault(normal(branch.condition, holds=holds), set()).add((node, after))
     bits: dict[tuple[NormalForm, bool], int] = {}
-    marks: dict[Edge, int] = {}
+    marks: dict[CfgEdge, int] = {}
     for (form, is_so), edges in sides.items():
         opposite = sides.get((form, not is_so), set())
         if opposite and len({node for node, _ in edges | opposite}) > 1:

@@ -147,7 +147,7 @@ def find_simulation_hints(
 
 
 def _accounts_used(code: ContractModel, prover: CustodyProver) -> Iterator[PrivilegedParty]:
-    """Yield the fixed accounts whose balances fall, or that approve somebody, at open stores."""
+    """Yield the fixed accounts whose balances fall, or that give an approval, at open stores."""
     roles = code.storage.roles
     for write in code.writes.all:
         whose = prover.holder_of(write.place)

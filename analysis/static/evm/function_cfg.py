@@ -24,7 +24,7 @@ from analysis.static.evm.expressions import Expr, Value
 Site = tuple[int, Expr]
 """Program counter and condition of a branch; several nodes may have the same."""
 
-Edge = tuple[CfgNode, CfgNode]
+CfgEdge = tuple[CfgNode, CfgNode]
 
 
 class BranchCondition(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +82,9 @@ class FunctionCfg:
             waiting.extend(node.successors() if chosen is None else (chosen,))
         return found
 
-    def leading_to(self, targets: Iterable[CfgNode], barred: Container[Edge] = ()) -> set[CfgNode]:
+    def leading_to(
+        self, targets: Iterable[CfgNode], barred: Container[CfgEdge] = ()
+    ) -> set[CfgNode]:
         """Return the targets and all nodes that can reach one, not over the `barred` edges."""
         found = set(targets)
         waiting = list(found)
@@ -96,7 +98,7 @@ class FunctionCfg:
         return found
 
     def passed(
-        self, marks_of: Mapping[Edge, int], barred: Iterable[Edge] = ()
+        self, marks_of: Mapping[CfgEdge, int], barred: Iterable[CfgEdge] = ()
     ) -> dict[CfgNode, int]:
         """Return for each node that can succeed the marks that every path from the start meets.
 
@@ -120,7 +122,7 @@ class FunctionCfg:
                         is_settled &= after < at
         return dict(zip(places, passed, strict=True))
 
-    def _by_place(self, marks_of: Mapping[Edge, int]) -> dict[int, dict[int, int]]:
+    def _by_place(self, marks_of: Mapping[CfgEdge, int]) -> dict[int, dict[int, int]]:
         """Return the marks of edges by the places of both nodes in `last_first`."""
         places = self._places
         found: dict[int, dict[int, int]] = {}

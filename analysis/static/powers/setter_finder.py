@@ -18,7 +18,7 @@ from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
 from analysis.static.evm.cfg import CfgNode, FunctionId, selector_of
 from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
-from analysis.static.evm.function_cfg import Edge, FunctionCfg
+from analysis.static.evm.function_cfg import CfgEdge, FunctionCfg
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
 from analysis.static.token_model.caps.cap_rules import ComputationStep
@@ -136,8 +136,8 @@ class SetterFinder:
     # --- conditions that every path meets -------------------------------------------------------
 
     def _tests(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[StateTest]:
-        """Yield the required conditions that depend on plain storage alone, and that no flag of the
-        function has a value which closes it."""
+        """Yield the required conditions that depend on plain storage alone. Further ones exclude
+        the states of flags that close the function."""
         for _, condition, holds in self._required_literals(entry, pcs):
             computed = SetterComputation(self._code)
             computed.write(condition)
@@ -200,9 +200,9 @@ class SetterFinder:
 class _Tested(NamedTuple):
     """The branches of one function, and which of them every path to a node has taken."""
 
-    refuted: set[Edge]
+    refuted: set[CfgEdge]
     """Edges that no path takes."""
-    literals: list[tuple[Edge, _Literal]]
+    literals: list[tuple[CfgEdge, _Literal]]
     """All other edges of branches, each with its literal."""
     bits: dict[_Literal, int]
     passed: dict[CfgNode, int]
@@ -211,9 +211,9 @@ class _Tested(NamedTuple):
 
 def _conditions_passed(flow: FunctionCfg) -> _Tested:
     refuted = refuted_edges(flow)
-    literals: list[tuple[Edge, _Literal]] = []
+    literals: list[tuple[CfgEdge, _Literal]] = []
     bits: dict[_Literal, int] = {}
-    marks: dict[Edge, int] = {}
+    marks: dict[CfgEdge, int] = {}
     for node, branch in flow.branching():
         for holds, after in ((True, branch.if_true), (False, branch.if_false)):
             edge = (node, after)

@@ -78,8 +78,10 @@ def closing_states(
 
 
 def _flags(code: ContractModel, entry: FunctionId) -> dict[Variable, tuple[int, ...] | None]:
-    """Return the plain variables that the function tests and stores to, each with the values that
-    any function stores there, in place. None: they are not all fixed."""
+    """Return the plain variables that the function tests and stores to, each with its values.
+
+    Values are those that any function stores, in place. None: they are not all fixed.
+    """
     tested = {
         (slot, bits): None
         for branch in code.functions.cfg(entry).branches()
