@@ -123,10 +123,12 @@ async function visit(order) {
     }
     const state = await page.evaluate(() => ({
       text: document.body.innerText,
+      // The documentation's navigation is a drawer outside the window.
       overflow: Math.max(
-        ...[document.documentElement, ...document.querySelectorAll("main nav, main table")].map(
-          (one) => one.scrollWidth - one.clientWidth,
-        ),
+        ...[
+          document.documentElement,
+          ...document.querySelectorAll("main:not(.md-main) :is(nav, table)"),
+        ].map((one) => one.scrollWidth - one.clientWidth),
       ),
       open: [...document.querySelectorAll("details[open] > summary")].map((one) => one.innerText),
       background: getComputedStyle(document.body).backgroundColor,
