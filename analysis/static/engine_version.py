@@ -22,6 +22,7 @@ SOURCES: Final = (
     "config/burn.py",
     "config/toml.py",
     "core/evm/abi.py",
+    "core/evm/abi_types.py",
     "core/evm/code_shape.py",
     "core/errors.py",
     "core/evm/keccak.py",

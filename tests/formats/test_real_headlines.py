@@ -41,10 +41,7 @@ OF_LIQUIDITY = (
     "could not be answered"
 )
 OF_LIST = "You can buy and sell it, but every account on a list can create tokens"
-PAUSABLE = (
-    "You can buy and sell it, but one wallet, 0x0641…b708, can pause all transfers and create "
-    "tokens"
-)
+PAUSABLE = "You can buy and sell it, but the owner can pause all transfers and create tokens"
 NO_CODE = "Not analysed: There is no code at this address on this chain"
 LIQUIDITY_UNKNOWN = "It is unknown who can withdraw the liquidity"
 THEFT_UNKNOWN = "It is unknown whether others can take tokens out of your wallet"

@@ -82,7 +82,7 @@ async def test_the_page_has_a_table_for_each_known_list(world: World, filled: St
     assert answer.status_code == 200
     assert answer.text.count("<tbody>") == 4
     assert "88.00 %" in answer.text
-    assert "24 danger. Could not be sold: 0." in answer.text
+    assert ": 24. Could not be sold: 0." in answer.text
     assert "Unknown: who funded its creator is not known." in answer.text
     unknown = await client.get(f"/t/1/{address(77)}/kin", headers=READER)
     assert "Unknown: the token was not analysed." in unknown.text
