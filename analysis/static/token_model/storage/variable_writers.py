@@ -99,9 +99,28 @@ def _is_given(code: ContractModel, write: StorageWrite, value: Value) -> bool:
     delta = delta_of(value, write.slot)
     if delta is None:
         return True
+    return any(_arguments(code, delta.subtracted)) or not all(
+        _is_taken(code, write.entry, argument) for argument in _arguments(code, delta.added)
+    )
+
+
+def _is_taken(code: ContractModel, entry: FunctionId, argument: Expr) -> bool:
+    """True if the call takes the argument from a balance, as it is or at a rate: reflection tokens
+    multiply amounts by a quotient of their totals."""
     [debits] = balance_debits(code)
-    return any(_arguments(code, delta.subtracted)) or any(
-        (write.entry, argument) not in debits for argument in _arguments(code, delta.added)
+    if (entry, argument) in debits:
+        return True
+    products = (
+        part
+        for debited_by, term in debits
+        if debited_by == entry
+        for part in code.dependencies.subexpressions(term)
+        if part.operation == "MUL" and argument in part.arguments
+    )
+    return any(
+        part.operation == "DIV"
+        for product in products
+        for part in code.dependencies.subexpressions(product)
     )
 
 
