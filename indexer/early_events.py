@@ -1,13 +1,13 @@
 """First trades and transfers of tokens, from followed blocks and fetched histories."""
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Container, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from config.facts.chain import Chain
 from core.evm.primitives import Hash32
-from core.process.arrays import BoolArray, Int32Array, Int64Array
+from core.process.arrays import BoolArray
 from core.report.launch_facts import MOST_EARLY, EarlyTradeRow, EarlyTransferRow
 from indexer.chain_tokens import ChainTokens
 from indexer.decode.hex_columns import keys_of
@@ -31,11 +31,6 @@ from sql.chain.pool_tables import find_coverage_start, find_newest_coverage
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.table_rows import TokenRow, TransferRow
-
-_PLACE_BITS: Final = 32
-
-Place = tuple[int, int]
-"""Block and log index."""
 
 
 class _Token(NamedTuple):
@@ -200,7 +195,8 @@ def _early_rows(
     transfers: Sequence[TransferRow], logs: LogColumns, *, known_block: int
 ) -> list[EarlyTransferRow]:
     """Return transfers with their transactions, which the logs name."""
-    hashes = _transaction_hashes(logs, [(row.block_number, row.log_index) for row in transfers])
+    places = [(row.block_number, row.log_index) for row in transfers]
+    hashes = logs.hashes_at(places, shape=PLAIN_TRANSFER)
     return [
         EarlyTransferRow(
             block_number=row.block_number,
@@ -214,24 +210,6 @@ def _early_rows(
         )
         for row in transfers
     ]
-
-
-def _transaction_hashes(logs: LogColumns, places: Collection[Place]) -> Mapping[Place, bytes]:
-    """Return the transactions of transfers by place; 32 zero bytes where the node sent none."""
-    wanted = np.array([number << _PLACE_BITS | at for number, at in places], np.int64)
-    found: dict[Place, bytes] = {}
-    for group in logs.groups:
-        if group.shape != PLAIN_TRANSFER:
-            continue
-        at = np.flatnonzero(np.isin(_keys(group.block_number, group.log_index), wanted))
-        numbers, indices = group.block_number[at].tolist(), group.log_index[at].tolist()
-        found |= zip(zip(numbers, indices, strict=True), keys_of(group.tx_hash[at]), strict=True)
-    return found
-
-
-def _keys(block_number: Int64Array, log_index: Int32Array) -> Int64Array:
-    keys: Int64Array = (block_number << _PLACE_BITS) | log_index
-    return keys
 
 
 def _moves_some(transfers: TransferColumns) -> BoolArray:

@@ -12,7 +12,7 @@ from core.evm.primitives import Address, Hash32, HexBytes, RawAmount
 from core.report.feed_lines import FeedDetail, FeedLine, LiquidityWithdrawal, TokenLaunch
 from core.report.rows import LaunchRow, PoolRow
 from indexer.decode.hex_columns import encode_hex
-from indexer.decode.log_columns import NO_HASH, WORD_BYTES, LogColumns, LogGroup
+from indexer.decode.log_columns import NO_HASH, WORD_BYTES, LogGroup
 from indexer.events import Reading, SpanWrite, untracked_tokens
 from sql.chain.feed_tables import write_lines
 from sql.chain.launch_tables import list_launches
@@ -82,7 +82,7 @@ class FeedEvents:
         if not new:
             return
         places = {(row.block_number, row.log_index) for row in new.values()}
-        hashes = _hashes_of(write.span.logs, places)
+        hashes = write.span.logs.hashes_at(places)
         times = write.span.times_of({row.block_number for row in new.values()})
         for token, row in new.items():
             place = (row.block_number, row.log_index)
@@ -90,7 +90,9 @@ class FeedEvents:
                 kind="launch",
                 token=token,
                 block_number=row.block_number,
-                tx_hash=row.tx_hash if isinstance(row, LaunchRow) else hashes.get(place),
+                tx_hash=row.tx_hash
+                if isinstance(row, LaunchRow)
+                else _hash_of(hashes.get(place, NO_HASH)),
                 log_index=row.log_index,
                 seen_at_s=times.get(row.block_number, write.span.tip.time_s),
                 detail=FeedDetail(launch=_launch_of(row)),
@@ -172,19 +174,9 @@ def _withdrawal_of(one: _Withdrawn, pool: PoolFacts) -> LiquidityWithdrawal:
     )
 
 
-def _hashes_of(logs: LogColumns, places: set[tuple[int, int]]) -> dict[tuple[int, int], Hash32]:
-    """Return the transactions of logs, where the node sent them."""
-    blocks = {block_number for block_number, _ in places}
-    return {
-        (int(group.block_number[at]), int(group.log_index[at])): Hash32(
-            "0x" + group.tx_hash[at].tobytes().hex()
-        )
-        for group in logs.groups
-        for at in range(len(group))
-        if int(group.block_number[at]) in blocks
-        and (int(group.block_number[at]), int(group.log_index[at])) in places
-        and group.tx_hash[at].tobytes() != NO_HASH
-    }
+def _hash_of(tx_hash: bytes) -> Hash32 | None:
+    """Return a transaction's hash as text. None: the node did not send it."""
+    return None if tx_hash == NO_HASH else Hash32("0x" + tx_hash.hex())
 
 
 def _decode(group: LogGroup, form: _Form) -> Iterator[_Withdrawn]:
@@ -202,13 +194,12 @@ def _decode(group: LogGroup, form: _Form) -> Iterator[_Withdrawn]:
         if amounts == (0, 0):
             continue  # only fees were settled
         key = values.get("pool_id")
-        tx_hash = group.tx_hash[at].tobytes()
         yield _Withdrawn(
             pool_key=HexBytes(emitter if key is None else f"0x{key:064x}"),
             kinds=form.kinds,
             block_number=int(group.block_number[at]),
             log_index=int(group.log_index[at]),
-            tx_hash=None if tx_hash == NO_HASH else Hash32("0x" + tx_hash.hex()),
+            tx_hash=_hash_of(group.tx_hash[at].tobytes()),
             amount0_raw=None if amounts[0] is None else RawAmount(amounts[0]),
             amount1_raw=None if amounts[1] is None else RawAmount(amounts[1]),
         )

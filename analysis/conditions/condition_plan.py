@@ -134,14 +134,17 @@ def renamed(conditions: TradeConditions, setting: OrdinaryTrade) -> Iterator[Wha
     them together follow."""
     parties = [int(each, 16) for each in (setting.pool, setting.trader, setting.router)]
     others = [int(each, 16) for each in conditions.compared]
-    named = [(slot, int(mask, 16)) for slot, mask, _ in conditions.named if slot in setting.words]
+    named = [
+        (slot, int(mask, 16))
+        for slot, mask, _ in conditions.named
+        if slot is not None and slot in setting.words
+    ]
     for party in dict.fromkeys((*parties, *others, _NO_PARTY, *_BURNT)):
         words: dict[Hash32, int] = {}
         for slot, bits in named:
-            if slot is not None:
-                value = party << lowest_bit(bits)
-                yield from _as_names({slot: setting.words[slot] & ~bits | value}, setting)
-                words[slot] = words.get(slot, setting.words[slot]) & ~bits | value
+            value = party << lowest_bit(bits)
+            yield from _as_names({slot: setting.words[slot] & ~bits | value}, setting)
+            words[slot] = words.get(slot, setting.words[slot]) & ~bits | value
         if len(named) > 1:
             yield from _as_names(words, setting)
 

@@ -419,8 +419,8 @@ class ConditionSolver:
             for kind in _STORED
             for slot in self._slots(kind, mark, written)
         }
-        if len(places) < 2:  # noqa: PLR2004 - one alone is flipped already
-            return
+        if len(places) <= 1:
+            return  # one alone is flipped already
         before = self._values.truth({}, mark)
         for end in (MASK, 0):
             words: Changed = {

@@ -68,9 +68,7 @@ class PublicLimits:
 
     async def admit_page(self, network: str) -> None:
         """Count a page of a network. Raises LimitedError, which names the wait."""
-        wait_s = await self._wait_s(self._pages, _key("pages", network))
-        if wait_s is None:
-            wait_s = await self._take(self._pages, _key("pages", network))
+        wait_s = await self._count_one(self._pages, _key("pages", network))
         if wait_s is not None:
             raise LimitedError(
                 detail=f"Your network requested too many pages. Try again in {wait_s} seconds.",
@@ -80,10 +78,7 @@ class PublicLimits:
     async def admit_dispute(self, network: str) -> None:
         """Count a dispute of a network, with a key or without. Raises LimitedError, which names the
         wait."""
-        key = _key("disputes", network)
-        wait_s = await self._wait_s(self._disputes, key)
-        if wait_s is None:
-            wait_s = await self._take(self._disputes, key)
+        wait_s = await self._count_one(self._disputes, _key("disputes", network))
         if wait_s is not None:
             raise LimitedError(
                 detail=f"Too many disputes for one network; try again in {wait_s} seconds.",
@@ -146,6 +141,11 @@ class PublicLimits:
         if (longest := _longest(waits)) is not None:
             return longest
         return _longest([(await self._take(windows, key), name) for name, windows, key in places])
+
+    async def _count_one(self, windows: tuple[Window, ...], key: str) -> int | None:
+        """Count one, unless there is a wait; return that in seconds. None: it was counted."""
+        wait_s = await self._wait_s(windows, key)
+        return await self._take(windows, key) if wait_s is None else wait_s
 
     async def _wait_s(self, windows: tuple[Window, ...], key: str) -> int | None:
         full = await self._windows.full(windows, key)

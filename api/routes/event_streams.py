@@ -1,13 +1,13 @@
 """Server-sent events: /watches/events, messages of watches; /feed/{chain}, news of a chain."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Annotated, Any, Final
 
 from litestar import Request, Response, get
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import Parameter
-from litestar.response import ServerSentEvent
+from litestar.response import ServerSentEvent, ServerSentEventMessage
 
 from api.auth.keys import Keyring, caller_of, require_key
 from api.auth.limits import KeyLimits
@@ -30,11 +30,13 @@ from api.routes.watch_routes import (
     keys_of,
     watch_book_of,
 )
+from api.serving.answers import Answers
 from api.serving.methods import is_head
 from api.watches.chain_feed import ChainFeed
-from api.watches.event_feed import EventFeed, Listening
+from api.watches.event_feed import EventFeed, Listening, StreamPlace
 from api.watches.feed_shapes import FeedPage, FeedSnapshot
 from api.watches.watch_refusals import TooManyStreamsError
+from config.facts.chain import Chain
 from core.errors import StoreError
 
 _EXAMPLE: Final = (
@@ -50,22 +52,25 @@ _STREAM: Final = ResponseSpec(
     examples=[Example(id="changed", value=_EXAMPLE)],
 )
 
+_BAD_ID: Final = unknown_value(
+    "header", "Last-Event-ID", message="Not the id of an event.", kind="value_error"
+)
+
+_TOO_MANY: Final = documented(
+    DetailBody,
+    "A limit is reached, or the key or its network has too many streams open",
+    burst=LimitedError(detail="Limit of 5 calls in 10 seconds reached.", headers={}),
+    too_many_streams=TooManyStreamsError(whose="This key", most=10),
+)
+
 _MORE: Final[Mapping[int, ResponseSpec]] = {
     200: _STREAM,
-    422: documented(
-        ValidationBody,
-        "A bad value",
-        bad_id=unknown_value(
-            "header", "Last-Event-ID", message="Not the id of an event.", kind="value_error"
-        ),
-    ),
-    429: documented(
-        DetailBody,
-        "A limit is reached, or the key or its network has too many streams open",
-        burst=LimitedError(detail="Limit of 5 calls in 10 seconds reached.", headers={}),
-        too_many_streams=TooManyStreamsError(whose="This key", most=10),
-    ),
+    422: documented(ValidationBody, "A bad value", bad_id=_BAD_ID),
+    429: _TOO_MANY,
 }
+
+IsLive = Callable[[], Awaitable[bool]]
+"""True while the key of a stream is valid."""
 
 After = Annotated[
     int | None,
@@ -118,24 +123,42 @@ def _stream(
     request: Request[Any, Any, Any], watch_id: int | None, after: int | None
 ) -> ServerSentEvent:
     event_feed: EventFeed = request.app.state.event_feed
-    caller = caller_of(request.scope)
+    key_id = caller_of(request.scope).key.key_id
+    begins_after = _last_seen(request, after)
+
+    def open_stream(place: StreamPlace, is_live: IsLive) -> AsyncIterator[ServerSentEventMessage]:
+        listening = Listening(place=place, key_id=key_id, watch_id=watch_id, after=begins_after)
+        return event_feed.stream(listening, is_live=is_live)
+
+    return _open(request, open_stream)
+
+
+def _last_seen(request: Request[Any, Any, Any], after: int | None) -> int | None:
+    """Return the event after which a stream begins: that of the header, or else the parameter.
+
+    Raises InvalidInputError.
+    """
     last = request.headers.get("Last-Event-ID", "").strip()
-    begins_after = parse_event_id(last) if last else after
+    return _parse_event_id(last) if last else after
+
+
+def _open(
+    request: Request[Any, Any, Any],
+    open_stream: Callable[[StreamPlace, IsLive], AsyncIterator[ServerSentEventMessage]],
+) -> ServerSentEvent:
+    """Answer with a stream in a place of the caller, which a HEAD gives back at once."""
     deps: ApiDeps = request.app.state.deps
     keyring: Keyring = request.app.state.keyring
+    event_feed: EventFeed = request.app.state.event_feed
+    caller = caller_of(request.scope)
     place = event_feed.places.take(caller.key.key_id, network_of(request))
     if is_head(request.scope):
         place.free()
-        return ServerSentEvent(no_messages())
-    listening = Listening(
-        place=place, key_id=caller.key.key_id, watch_id=watch_id, after=begins_after
-    )
-    return ServerSentEvent(
-        event_feed.stream(listening, is_live=lambda: keyring.is_live(caller, deps.now_s()))
-    )
+        return ServerSentEvent(_no_messages())
+    return ServerSentEvent(open_stream(place, lambda: keyring.is_live(caller, deps.now_s())))
 
 
-def parse_event_id(text: str) -> int:
+def _parse_event_id(text: str) -> int:
     """Parse the header Last-Event-ID. Raises InvalidInputError."""
     if text.isascii() and text.isdigit() and int(text) < 1 << 63:
         return int(text)
@@ -146,11 +169,9 @@ def parse_event_id(text: str) -> int:
     )
 
 
-async def no_messages() -> AsyncIterator[str]:
-    """Yield nothing: the body of a HEAD."""
-    nothing: tuple[str, ...] = ()
-    for each in nothing:
-        yield each
+async def _no_messages() -> AsyncIterator[str]:
+    return
+    yield
 
 
 _FEED_EXAMPLE: Final = (
@@ -181,16 +202,9 @@ _FEED_STREAM: Final = ResponseSpec(
             ValidationBody,
             "The chain is unknown, or a cursor is none",
             unknown_chain=UNKNOWN_CHAIN,
-            bad_id=unknown_value(
-                "header", "Last-Event-ID", message="Not the id of an event.", kind="value_error"
-            ),
+            bad_id=_BAD_ID,
         ),
-        429: documented(
-            DetailBody,
-            "A limit is reached, or the key or its network has too many streams open",
-            burst=LimitedError(detail="Limit of 5 calls in 10 seconds reached.", headers={}),
-            too_many_streams=TooManyStreamsError(whose="This key", most=10),
-        ),
+        429: _TOO_MANY,
     },
 )
 async def stream_feed(
@@ -203,26 +217,11 @@ async def stream_feed(
     `reorg` the first block whose earlier lines are void. The stream ends after an hour at the
     latest. Opening one counts as a call.
     """
-    limits: KeyLimits = request.app.state.limits
-    caller = caller_of(request.scope)
-    await limits.admit(caller)
-    feed = _feed_of(request)
-    last = request.headers.get("Last-Event-ID", "").strip()
-    begins_after = parse_event_id(last) if last else after
-    deps: ApiDeps = request.app.state.deps
-    keyring: Keyring = request.app.state.keyring
-    event_feed: EventFeed = request.app.state.event_feed
-    place = event_feed.places.take(caller.key.key_id, network_of(request))
-    if is_head(request.scope):
-        place.free()
-        return ServerSentEvent(no_messages())
-    return ServerSentEvent(
-        feed.stream(
-            request.app.state.answers.chain(chain_of(request)),
-            place=place,
-            after=begins_after,
-            is_live=lambda: keyring.is_live(caller, deps.now_s()),
-        )
+    feed, named = await _admitted(request)
+    begins_after = _last_seen(request, after)
+    return _open(
+        request,
+        lambda place, is_live: feed.stream(named, place=place, after=begins_after, is_live=is_live),
     )
 
 
@@ -249,11 +248,9 @@ async def get_lines(
     ] = 0,
 ) -> Response[FeedPage]:
     """The lines that the stream sends, for callers that poll. Counts as one call."""
-    limits: KeyLimits = request.app.state.limits
-    await limits.admit(caller_of(request.scope))
-    named = request.app.state.answers.chain(chain_of(request))
+    feed, named = await _admitted(request)
     try:
-        found = await _feed_of(request).read_page(named, after=after)
+        found = await feed.read_page(named, after=after)
     except StoreError as error:
         raise StoreDownError from error
     return Response(found, headers={"Cache-Control": "no-store"})
@@ -286,18 +283,20 @@ async def get_snapshot(
     Parts are of different moments: applying the events since the first part again gives the state
     of now. Counts as one call.
     """
-    limits: KeyLimits = request.app.state.limits
-    await limits.admit(caller_of(request.scope))
-    named = request.app.state.answers.chain(chain_of(request))
+    feed, named = await _admitted(request)
     try:
-        found = await _feed_of(request).read_snapshot(named, after=after)
+        found = await feed.read_snapshot(named, after=after)
     except StoreError as error:
         raise StoreDownError from error
     return Response(found, headers={"Cache-Control": "no-store"})
 
 
-def _feed_of(request: Request[Any, Any, Any]) -> ChainFeed:
+async def _admitted(request: Request[Any, Any, Any]) -> tuple[ChainFeed, Chain]:
+    """Count a call, and return the feed and the chain that it is of. Raises RefusalError."""
+    limits: KeyLimits = request.app.state.limits
+    await limits.admit(caller_of(request.scope))
     feed: ChainFeed | None = request.app.state.chain_feed
     if feed is None:
         raise StoreDownError
-    return feed
+    answers: Answers = request.app.state.answers
+    return feed, answers.chain(chain_of(request))

@@ -23,7 +23,7 @@ from sql.engine.store import Store
 from sql.reports.accuracy_counts import DAY_S, sum_counts
 from sql.reports.disagreement_tables import list_newest_disagreements
 from sql.reports.dispute_tables import MOST_DISPUTES_SHOWN, list_newest_disputes
-from sql.reports.outcome_counts import list_known_outcomes
+from sql.reports.outcome_counts import list_known_outcomes, read_known_outcomes
 
 _KEPT_S = 60.0
 _MOST_CASES = 50
@@ -48,14 +48,12 @@ class OutcomeService:
         if self._deps.store is None:
             return {}
         try:
-            return await asyncio.to_thread(self._read_chain, self._deps.store, chain)
+            return await asyncio.to_thread(
+                read_known_outcomes, self._deps.store, chain_id=self._chain_ids[chain]
+            )
         except StoreError as error:
             _log.warning("outcomes_not_read", chain=chain, reason=str(error))
             return {}
-
-    def _read_chain(self, store: Store, chain: str) -> KnownOutcomes:
-        found = list_known_outcomes(store, chain_id=self._chain_ids[chain])
-        return {one.findings: one for one in found}
 
 
 class AccuracyService:

@@ -33,7 +33,7 @@ from sql.reports.dispute_tables import (
     DisputeLimits,
     DueDispute,
     NewDispute,
-    Settlement,
+    SettledDispute,
     StoredDispute,
     find_dispute_wait,
     list_token_disputes,
@@ -186,7 +186,7 @@ class DisputeService:
             take_due_dispute, self._store, now_s=now_s, until_s=now_s + _LEASE_S
         )
 
-    async def _settle(self, due: DueDispute) -> Settlement | None:
+    async def _settle(self, due: DueDispute) -> SettledDispute | None:
         """Return the end of a dispute. None: it is tried again later."""
         try:
             return await self._analyse(due)
@@ -198,7 +198,7 @@ class DisputeService:
                 return None
             return self._failed(_OUR_FAULT)
 
-    async def _analyse(self, due: DueDispute) -> Settlement:
+    async def _analyse(self, due: DueDispute) -> SettledDispute:
         chain = self._chains.get(due.chain_id)
         if chain is None or chain.slug not in self._deps.served:
             raise _NotServedError
@@ -206,11 +206,11 @@ class DisputeService:
             file = await self._deps.quotes.record_pack(chain.slug, due.address)
         return await asyncio.to_thread(self._settled, chain, file)
 
-    def _settled(self, chain: Chain, file: PackFile) -> Settlement:
+    def _settled(self, chain: Chain, file: PackFile) -> SettledDispute:
         if len(file.body) > _MOST_PACK_BYTES:
             raise EvidencePackError(reason=f"it has more than {_MOST_PACK_BYTES} bytes")
         summary = self._summary(chain, decode_pack(file.body).report)
-        return Settlement(
+        return SettledDispute(
             settled_at_s=int(self._deps.now_s()),
             verdict_after=str(summary.verdict),
             reasons_after=summary.verdict_reasons,
@@ -230,8 +230,8 @@ class DisputeService:
         )
         return summary_of(snapshot, native_of(snapshot))
 
-    def _failed(self, reason: str) -> Settlement:
-        return Settlement(settled_at_s=int(self._deps.now_s()), failure=reason)
+    def _failed(self, reason: str) -> SettledDispute:
+        return SettledDispute(settled_at_s=int(self._deps.now_s()), failure=reason)
 
 
 class _NotServedError(AssayError):

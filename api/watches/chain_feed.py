@@ -1,8 +1,8 @@
 """Feed of a chain for callers that keep a connection open.
 
 Each stream reads the table at the pace of its connection and goes on from its last line, so a slow
-reader misses nothing and needs no memory here. A stream that has read everything looks four times a
-second, by index.
+reader misses nothing and needs no memory here. While streams of a chain have read everything, its
+newest line is looked up four times a second for all of them.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 import structlog
+from async_lru import alru_cache
 from litestar.response import ServerSentEventMessage
 
 from api.watches.event_feed import HEARTBEAT_S, LONGEST_S, StreamPlace
@@ -19,7 +20,7 @@ from api.watches.feed_shapes import FeedGap, FeedPage, FeedSnapshot, show_line, 
 from config.facts.chain import Chain
 from core.errors import StoreError
 from sql.chain.feed_tables import (
-    StoredLine,
+    StoredFeedLine,
     find_feed_gap,
     find_newest_line,
     list_lines,
@@ -42,6 +43,7 @@ class ChainFeed:
         """`stop`: streams end when it is set, as a server waits for open connections."""
         self._store = store
         self._stop = stop or asyncio.Event()
+        self._find_newest = alru_cache(ttl=_LOOK_EVERY_S)(self._find_newest_now)
 
     async def aclose(self) -> None:
         """End the streams."""
@@ -79,7 +81,7 @@ class ChainFeed:
         retry_ms: int | None = _RETRY_MS  # sent once, with the first heartbeat
         try:
             async for line in self._follow(chain, after, is_live):
-                if isinstance(line, StoredLine):
+                if isinstance(line, StoredFeedLine):
                     body = msgspec.json.encode(show_line(chain.slug, line))
                     yield ServerSentEventMessage(id=line.sequence, event=line.kind, data=body)
                 elif isinstance(line, FeedGap):
@@ -94,22 +96,26 @@ class ChainFeed:
 
     async def _follow(
         self, chain: Chain, after: int | None, is_live: Callable[[], Awaitable[bool]]
-    ) -> AsyncGenerator[StoredLine | FeedGap | None, None]:
+    ) -> AsyncGenerator[StoredFeedLine | FeedGap | None, None]:
         now_s = asyncio.get_running_loop().time
         ends_at, beats_at = now_s() + LONGEST_S, now_s() + HEARTBEAT_S
-        at = await asyncio.to_thread(self._newest, chain) if after is None else after
+        at = await self._find_newest_now(chain.id) if after is None else after
+        read_up_to: int | None = None
         yield None
         while now_s() < ends_at and not self._stop.is_set():
-            lines, forgotten = await asyncio.to_thread(self._read, chain, at)
-            if forgotten > at:
-                at = forgotten
-                yield FeedGap(forgotten_up_to=forgotten)
-            for line in lines:
-                at = line.sequence
-                yield line
-            if lines:
-                beats_at = now_s() + HEARTBEAT_S
-                continue
+            newest = await self._find_newest(chain.id)
+            if newest != read_up_to:
+                lines, forgotten = await asyncio.to_thread(self._read, chain, at)
+                if forgotten > at:
+                    at = forgotten
+                    yield FeedGap(forgotten_up_to=forgotten)
+                for line in lines:
+                    at = line.sequence
+                    yield line
+                if lines:
+                    beats_at = now_s() + HEARTBEAT_S
+                    continue
+                read_up_to = newest
             if now_s() >= beats_at:
                 beats_at = now_s() + HEARTBEAT_S
                 if not await is_live():
@@ -118,10 +124,10 @@ class ChainFeed:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _LOOK_EVERY_S)
 
-    def _newest(self, chain: Chain) -> int:
-        return find_newest_line(self._store, chain_id=chain.id)
+    async def _find_newest_now(self, chain_id: int) -> int:
+        return await asyncio.to_thread(find_newest_line, self._store, chain_id=chain_id)
 
-    def _read(self, chain: Chain, after: int) -> tuple[list[StoredLine], int]:
+    def _read(self, chain: Chain, after: int) -> tuple[list[StoredFeedLine], int]:
         """Return the next lines, and the last deleted one: read after them, so none is missed."""
         lines = list_lines(self._store, chain_id=chain.id, after=after, at_most=_READ_AT_ONCE)
         return lines, find_feed_gap(self._store, chain_id=chain.id)

@@ -7,7 +7,7 @@ from api.formats.times import iso_utc
 from api.watches.message_body import SeenCause, show_cause
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes, checksum
 from core.report.feed_lines import FeedKind, LiquidityWithdrawal, TokenLaunch, VerdictLine
-from sql.chain.feed_tables import StoredLine, TokenVerdict
+from sql.chain.feed_tables import StoredFeedLine, TokenVerdict
 
 
 class LaunchShown(Shape, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class FeedSnapshot(Shape, frozen=True, kw_only=True):
     """Value of `after` for the next part. null: this is the last one."""
 
 
-def show_line(chain: str, line: StoredLine) -> FeedEvent:
+def show_line(chain: str, line: StoredFeedLine) -> FeedEvent:
     """Render a line of a chain, by slug."""
     detail = line.decode_detail()
     return FeedEvent(

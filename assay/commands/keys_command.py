@@ -48,7 +48,7 @@ def revoke(key_id: int) -> None:
     """Revoke a key immediately. Example: assay keys revoke 3"""
     with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         if not ledger.revoke(key_id, now_s=int(time.time())):
-            raise click.BadParameter(f"there is no valid key {key_id}", param_hint="KEY_ID")  # noqa: TRY003
+            raise _no_valid_key(key_id)
     click.echo(f"revoked {key_id}")
 
 
@@ -59,5 +59,9 @@ def operator(key_id: int, off: bool) -> None:
     """Allow a key, and its account, to manage jobs. Example: assay keys operator 3"""
     with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         if not ledger.set_operator(key_id, now_s=int(time.time()), is_operator=not off):
-            raise click.BadParameter(f"there is no valid key {key_id}", param_hint="KEY_ID")  # noqa: TRY003
+            raise _no_valid_key(key_id)
     click.echo(f"{key_id} is {'an ordinary key' if off else 'an operator key'}")
+
+
+def _no_valid_key(key_id: int) -> click.BadParameter:
+    return click.BadParameter(f"there is no valid key {key_id}", param_hint="KEY_ID")

@@ -88,7 +88,7 @@ def record_report(
                 put_verdict(tx, token_id, report_verdict)
                 step = add_to_history(tx, token_id, report, report_verdict)
                 if step is not None:
-                    _tell_feed(tx, token_id, report, report_verdict, step)
+                    _put_changed_verdict(tx, token_id, report, report_verdict, step)
                     _notify_of_report(tx, token_id, report, report_verdict)
             put_search_entry(
                 tx,
@@ -189,7 +189,7 @@ def _plan_refresh(tx: Transaction, token: TokenRow, refresh: NextRefresh) -> Non
         put_task(tx, "refresh", token=token, worth=refresh.worth, due_s=refresh.due_s)
 
 
-def _tell_feed(
+def _put_changed_verdict(
     tx: Transaction,
     token_id: int,
     report: Report,

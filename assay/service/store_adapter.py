@@ -33,7 +33,7 @@ from sql.engine.database import Reader
 from sql.engine.store import Store
 from sql.engine.table_rows import CoverageRow, CreatorRow
 from sql.reports.indexed_record import read_indexed_record
-from sql.reports.outcome_counts import list_known_outcomes
+from sql.reports.outcome_counts import read_known_outcomes
 from sql.reports.report_tables import find_walletless_check, read_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.creator_tables import read_creator
@@ -240,8 +240,7 @@ class TradeHistory(NoFactsIndex):
 
     async def outcomes(self, chain: Chain) -> KnownOutcomes:
         """Return the outcomes of the chain's tokens, by their findings. Raises StoreError."""
-        found = await asyncio.to_thread(list_known_outcomes, self._store, chain_id=chain.id)
-        return {one.findings: one for one in found}
+        return await asyncio.to_thread(read_known_outcomes, self._store, chain_id=chain.id)
 
     def _known(self, chain: Chain, token: Address, pin: BlockRef | None) -> IndexedFacts:
         with self._store.snapshot() as reader:

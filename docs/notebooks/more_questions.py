@@ -196,7 +196,7 @@ show("survival_by_flag", survival)
 # %% [markdown]
 # ## 6. How much of the supply goes to snipers and bundles?
 #
-# What their accounts bought within the stored first trades, in percent of the supply.
+# Purchases of their accounts within the stored first trades, in percent of the supply.
 #
 # | symbol | accounts | bought_pct |
 # |---|---|---|

@@ -1,6 +1,6 @@
 """Logs as columns, in groups of one shape: output of answer decoders, input of event decoders."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -13,6 +13,11 @@ NO_TIME = -1
 HASH_BYTES = 32
 NO_HASH = bytes(HASH_BYTES)
 """Transaction hash of a log where the node sent none."""
+_PLACE_BITS = 32
+
+LogPlace = tuple[int, int]
+"""Block number and log index."""
+
 ADDRESS_BYTES = 20
 WORD_BYTES = 32
 
@@ -108,6 +113,25 @@ class LogColumns(msgspec.Struct, frozen=True, eq=False):
         for group in self.groups:
             indices[group.position] = group.log_index
         return indices
+
+    def hashes_at(
+        self, places: Collection[LogPlace], *, shape: LogShape | None = None
+    ) -> Mapping[LogPlace, bytes]:
+        """Return the transactions of the logs at these places; NO_HASH where the node sent none.
+
+        `shape`: only logs of this shape are looked at. None: all are.
+        """
+        wanted = np.array([number << _PLACE_BITS | at for number, at in places], np.int64)
+        found: dict[LogPlace, bytes] = {}
+        for group in self.groups:
+            if shape is not None and group.shape != shape:
+                continue
+            keys = (group.block_number << _PLACE_BITS) | group.log_index
+            at = np.flatnonzero(np.isin(keys, wanted))
+            numbers, indices = group.block_number[at].tolist(), group.log_index[at].tolist()
+            hashes = (row.tobytes() for row in group.tx_hash[at])
+            found |= zip(zip(numbers, indices, strict=True), hashes, strict=True)
+        return found
 
     def lacks_times(self) -> bool:
         """True if the time of some log is unknown."""

@@ -14,7 +14,7 @@ from sql.engine.store import Readable, Store
 _DELETED_AT_ONCE: Final = 1_000
 
 
-class StoredLine(msgspec.Struct, frozen=True, kw_only=True):
+class StoredFeedLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line with its place in the sequence."""
 
     sequence: int
@@ -87,10 +87,10 @@ def note_reorg(tx: Transaction, *, chain_id: int, number: int, now_s: int) -> No
         write_lines(tx, [line], chain_id=chain_id)
 
 
-def list_lines(store: Readable, *, chain_id: int, after: int, at_most: int) -> list[StoredLine]:
+def list_lines(store: Readable, *, chain_id: int, after: int, at_most: int) -> list[StoredFeedLine]:
     """Return the lines after a place in the sequence, oldest first. Raises StoreError."""
     return store.fetch(
-        "feed/list_after", StoredLine, chain_id=chain_id, after=after, at_most=at_most
+        "feed/list_after", StoredFeedLine, chain_id=chain_id, after=after, at_most=at_most
     )
 
 

@@ -73,7 +73,7 @@ class DueDispute(msgspec.Struct, frozen=True, kw_only=True):
     """Earlier attempts."""
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+class SettledDispute(msgspec.Struct, frozen=True, kw_only=True):
     """End of a dispute: an analysis, or the reason why there is none."""
 
     settled_at_s: int
@@ -172,7 +172,7 @@ def take_due_dispute(store: Store, *, now_s: int, until_s: int) -> DueDispute | 
         return due
 
 
-def settle_dispute(store: Store, dispute: DueDispute, end: Settlement) -> None:
+def settle_dispute(store: Store, dispute: DueDispute, end: SettledDispute) -> None:
     """End a dispute, unless another process has. Raises StoreError."""
     with store.transaction(chain_id=dispute.chain_id) as tx:
         tx.execute(

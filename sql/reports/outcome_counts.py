@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from core.evm.primitives import Address
-from core.report.finding_outcomes import LEAST_KNOWN, FindingOutcomes
+from core.report.finding_outcomes import LEAST_KNOWN, FindingOutcomes, KnownOutcomes
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import Readable
@@ -15,7 +15,7 @@ MOST_SETS: Final = 1_000
 """Sets of findings that are read of a chain, those with the most outcomes."""
 
 
-class FirstDay(msgspec.Struct, frozen=True, kw_only=True):
+class FirstDayOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of one token within a day of its first trade."""
 
     address: Address
@@ -32,7 +32,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     is_trapped: bool
 
 
-def put_outcomes(tx: Transaction, outcomes: Iterable[FirstDay], *, chain_id: int) -> None:
+def put_outcomes(tx: Transaction, outcomes: Iterable[FirstDayOutcome], *, chain_id: int) -> None:
     """Store outcomes in place of the tokens' earlier ones, and count them. Each token counts once;
     one whose outcome is unknown does not."""
     for one in outcomes:
@@ -60,6 +60,11 @@ def list_known_outcomes(store: Readable, *, chain_id: int) -> list[FindingOutcom
         least=LEAST_KNOWN,
         at_most=MOST_SETS,
     )
+
+
+def read_known_outcomes(store: Readable, *, chain_id: int) -> KnownOutcomes:
+    """Return the same by their findings. Raises StoreError."""
+    return {one.findings: one for one in list_known_outcomes(store, chain_id=chain_id)}
 
 
 def _delete(tx: Transaction, address: Address, *, chain_id: int) -> None:

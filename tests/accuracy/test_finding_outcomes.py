@@ -17,7 +17,7 @@ from core.report.finding_outcomes import (
 )
 from core.report.report import Report
 from sql.engine.store import Store
-from sql.reports.outcome_counts import FirstDay, put_outcomes
+from sql.reports.outcome_counts import FirstDayOutcome, put_outcomes
 from tests.harness.api.sample_reports import LIQUID_USD, make_pool, make_report
 from tests.harness.api.sign_in import PAGES
 from tests.harness.api.world import CHAINS, World
@@ -36,7 +36,7 @@ def key_of(report: Report) -> str:
 
 def record(store: Store, findings: str, *, trapped: int, sold: int, chain_id: int = 1) -> None:
     outcomes = [
-        FirstDay(
+        FirstDayOutcome(
             address=Address(f"0x{findings.encode().hex()[:20]:0<20}{number:020x}"),
             findings=findings,
             is_trapped=number < trapped,

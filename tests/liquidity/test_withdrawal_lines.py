@@ -16,7 +16,7 @@ from config.settings import IndexerSettings
 from core.evm.primitives import ZERO_ADDRESS
 from core.rpc.client import RpcClient
 from indexer.head.follower import Follower
-from sql.chain.feed_tables import StoredLine, find_newest_line, list_lines
+from sql.chain.feed_tables import StoredFeedLine, find_newest_line, list_lines
 from sql.engine.store import Store
 from tests.harness.chain.transactions import Chain, Sent
 from tests.harness.liquidity.locker_scene import (
@@ -92,7 +92,7 @@ async def follow(follower: Follower, client: RpcClient) -> None:
         pass
 
 
-def lines(store: Store, context: ChainContext, *, after: int) -> list[StoredLine]:
+def lines(store: Store, context: ChainContext, *, after: int) -> list[StoredFeedLine]:
     return list_lines(store, chain_id=context.chain.id, after=after, at_most=1_000)
 
 

@@ -31,7 +31,7 @@ from sql.reports.disagreement_tables import (
     undo_disagreements_from,
     write_disagreements,
 )
-from sql.reports.outcome_counts import FirstDay, list_known_outcomes, put_outcomes
+from sql.reports.outcome_counts import FirstDayOutcome, list_known_outcomes, put_outcomes
 from sql.tokens.tokens import read_token, track_tokens
 from tests.harness.bare_reports import bare_report
 from tests.harness.store.store_contents import read_rows
@@ -41,8 +41,8 @@ POOL = Address("0x" + "02" * 20)
 NOW_S = 20 * DAY_S
 
 
-def outcome(number: int, findings: str, *, is_trapped: bool | None) -> FirstDay:
-    return FirstDay(
+def outcome(number: int, findings: str, *, is_trapped: bool | None) -> FirstDayOutcome:
+    return FirstDayOutcome(
         address=Address(f"0x{number:040x}"),
         findings=findings,
         is_trapped=is_trapped,
@@ -50,7 +50,7 @@ def outcome(number: int, findings: str, *, is_trapped: bool | None) -> FirstDay:
     )
 
 
-def put(store: Store, *outcomes: FirstDay) -> None:
+def put(store: Store, *outcomes: FirstDayOutcome) -> None:
     with store.transaction(chain_id=1) as tx:
         put_outcomes(tx, outcomes, chain_id=1)
 

@@ -9,7 +9,7 @@ from sql.reports.dispute_tables import (
     DISPUTE_SPAN_S,
     DisputeLimits,
     NewDispute,
-    Settlement,
+    SettledDispute,
     delete_old_disputes,
     find_dispute_wait,
     list_newest_disputes,
@@ -23,7 +23,7 @@ from sql.reports.dispute_tables import (
 NOW_S = 1_000_000
 LIMITS = DisputeLimits(of_token=1, of_key=2, of_chain=4)
 TOKEN = Address("0x" + "ab" * 20)
-SETTLED = Settlement(
+SETTLED = SettledDispute(
     settled_at_s=NOW_S + 5,
     verdict_after="warning",
     reasons_after=("high_tax", "warning_flags"),
@@ -99,7 +99,7 @@ def test_a_due_dispute_has_one_attempt_at_a_time_until_it_ends(store: Store) -> 
     assert (waiting.is_settled, waiting.verdict_after, waiting.reasons_after) == (False, None, None)
 
     settle_dispute(store, due, SETTLED)
-    settle_dispute(store, again, Settlement(settled_at_s=NOW_S + 9, failure="late"))
+    settle_dispute(store, again, SettledDispute(settled_at_s=NOW_S + 9, failure="late"))
     assert take_due_dispute(store, now_s=NOW_S + DAY, until_s=NOW_S + 2 * DAY) is None
     (ended,) = list_newest_disputes(store, chain_id=1, at_most=9)
     assert (ended.is_settled, ended.verdict_after, ended.failure) == (True, "warning", None)

@@ -6,7 +6,7 @@ from core.report.feed_lines import FeedDetail, FeedLine, TokenLaunch
 from core.report.rows import RefusalRow
 from core.report.verdict import ReportVerdict
 from sql.chain.feed_tables import (
-    StoredLine,
+    StoredFeedLine,
     delete_old_lines,
     find_feed_gap,
     find_newest_line,
@@ -39,7 +39,7 @@ def write(store: Store, *lines: FeedLine, chain_id: int = 1) -> None:
         write_lines(tx, lines, chain_id=chain_id)
 
 
-def lines(store: Store, *, after: int = 0, chain_id: int = 1) -> list[StoredLine]:
+def lines(store: Store, *, after: int = 0, chain_id: int = 1) -> list[StoredFeedLine]:
     return list_lines(store, chain_id=chain_id, after=after, at_most=1_000)
 
 

@@ -255,9 +255,7 @@ def read_results(
         for each in seen
         if each.is_harmful and each not in names and not _is_crumb(written.buyer, each)
     ]
-    dearer = [
-        each for each in seen if each not in (*harmful, *names) and _is_dearer(each, usual_tax)
-    ]
+    dearer = [each for each in seen if _is_dearer(each, usual_tax)]
     untested = _untested(written, not_simulated, accounts)
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
     real = [each for each in harmful if _is_ordinary(written.setup, each.what_if)]
@@ -297,10 +295,12 @@ def _is_worse(outcome: WhatIfOutcome, usual_tax: float | None) -> bool:
 
 
 def _is_dearer(outcome: WhatIfOutcome, usual_tax: float | None) -> bool:
-    """True if a sale is taxed clearly more than usual, for another reason than its size."""
+    """True if a sale is taxed clearly more than usual, but not harmful. Sizes, and names that the
+    owner sets, are judged apart."""
+    if outcome.is_harmful or outcome.what_if.input in ("amount", "price", "size", "name"):
+        return False
     tax = outcome.sale.tax if isinstance(outcome.sale, Passed) else None
-    is_of_size = outcome.what_if.input in ("amount", "price", "size")
-    return not is_of_size and tax is not None and tax > _LOW_TAX_PCT + (usual_tax or 0)
+    return tax is not None and tax > _LOW_TAX_PCT + (usual_tax or 0)
 
 
 def _depends_on_conditions(

@@ -43,7 +43,7 @@ from indexer.block_spans import fetch_header
 from indexer.history.sale_attempts import BlockWindow, fetch_sale_attempts
 from sql.analyst.launch_trades import find_first_trades, find_indexed_until, read_launch_events
 from sql.lake.open_store import open_to_read
-from sql.reports.outcome_counts import FirstDay, put_outcomes
+from sql.reports.outcome_counts import FirstDayOutcome, put_outcomes
 
 BacktestOutput = Literal["table", "json"]
 ReadSpan = Literal["none", "hour", "day", "week"]
@@ -101,7 +101,7 @@ def run_backtest(
 
 def _record(settings: Settings, chain: Chain, scored: Sequence[ScoredToken]) -> None:
     outcomes = [
-        FirstDay(
+        FirstDayOutcome(
             address=one.token,
             findings=one.findings,
             is_trapped=_TRAPPED.get(one.buyers[_RECORDED_SPAN].outcome),

@@ -164,7 +164,8 @@ def _tokens(
 def _check_key(settings: Settings, key_id: int) -> None:
     with closing(Ledger.of_store(settings.store)) as ledger:
         if ledger.ended_of([key_id], time.time()):
-            raise click.BadParameter(f"there is no valid key {key_id}", param_hint="--key")  # noqa: TRY003
+            message = f"there is no valid key {key_id}"
+            raise click.BadParameter(message, param_hint="--key")
 
 
 def _add(tx: Transaction, watch_id: int, chain: Chain, addresses: list[Address]) -> None:

@@ -8,7 +8,7 @@ select
 from serving.token_outcome;
 
 comment on view v_outcomes is
-    'One row per token that a recorded backtest scored and that somebody tried to sell: its findings before its first trade, and the outcome of its first day.';
+    'One row per token that a recorded backtest scored and that had an attempted sale: its findings before its first trade, and the outcome of its first day.';
 comment on column v_outcomes.chain is 'Chain id.';
 comment on column v_outcomes.token is 'Address of the token, 0x text in lower case.';
 comment on column v_outcomes.findings is

@@ -38,7 +38,7 @@ contract AnyLaterVersion is Ledger {
 }
 
 // ----
-// about: The supply is set anew with each version.
+// about: The supply is set again with each version.
 // expect: mint_or_burn_function
 // balance_update_function: transfer(address,uint256)
 // balance_update_function: transferFrom(address,address,uint256)

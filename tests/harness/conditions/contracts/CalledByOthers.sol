@@ -145,16 +145,20 @@ contract RoundFeeToken is Rounds {
     }
 }
 
-/// Tested again after a store to an entry that anybody chooses.
-contract TestedAgainToken is Traded {
-    mapping(uint256 => uint256) private _marks;
+/// A place that anybody chooses.
+abstract contract Keyed is Traded {
     uint256 public key;
-
-    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function choose(uint256 at) external {
         key = at;
     }
+}
+
+/// Tested again after a store to an entry that anybody chooses.
+contract TestedAgainToken is Keyed {
+    mapping(uint256 => uint256) private _marks;
+
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
 
     function _transfer(address from, address to, uint256 amount) internal override {
         if (to == pair && _marks[1] == 0) {
@@ -167,16 +171,11 @@ contract TestedAgainToken is Traded {
 }
 
 /// Honest: what is stored is another variable.
-contract StoredElsewhereToken is Traded {
+contract StoredElsewhereToken is Keyed {
     mapping(uint256 => uint256) private _marks;
     mapping(uint256 => uint256) private _counts;
-    uint256 public key;
 
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
-
-    function choose(uint256 at) external {
-        key = at;
-    }
 
     function _transfer(address from, address to, uint256 amount) internal override {
         if (to == pair && _marks[1] == 0) {
@@ -248,14 +247,8 @@ contract CountingApprovalToken is Moody {
 }
 
 /// Tested again after a transient store to a place that anybody chooses.
-contract TransientAgainToken is Traded {
-    uint256 public key = 5;
-
+contract TransientAgainToken is Keyed {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
-
-    function choose(uint256 at) external {
-        key = at;
-    }
 
     function _transfer(address from, address to, uint256 amount) internal override {
         uint256 at = key;
@@ -273,14 +266,8 @@ contract TransientAgainToken is Traded {
 }
 
 /// Honest: the place that is tested is none that anybody chooses.
-contract TransientElsewhereToken is Traded {
-    uint256 public key = 5;
-
+contract TransientElsewhereToken is Keyed {
     constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
-
-    function choose(uint256 at) external {
-        key = at;
-    }
 
     function _transfer(address from, address to, uint256 amount) internal override {
         uint256 at = key % 2**128;
