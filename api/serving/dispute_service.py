@@ -4,7 +4,6 @@ The analysis is the one that anybody gets as an evidence pack. The statement is 
 """
 
 import asyncio
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -24,9 +23,10 @@ from api.formats.summary.summary import Summary
 from api.formats.token_snapshot import take_snapshot
 from api.serving.answers import Answers
 from config.facts.chain import Chain
-from core.errors import AssayError, StoreError, TokenRefusedError
+from core.errors import StoreError, TokenRefusedError
 from core.evm.primitives import Address
 from core.report.report import Report
+from core.text.visible_text import has_concealed
 from sql.engine.store import Store
 from sql.reports.dispute_tables import (
     MOST_DISPUTES_SHOWN,
@@ -183,7 +183,12 @@ class DisputeService:
     async def _take(self) -> DueDispute | None:
         now_s = int(self._deps.now_s())
         return await asyncio.to_thread(
-            take_due_dispute, self._store, now_s=now_s, until_s=now_s + _LEASE_S
+            take_due_dispute,
+            self._store,
+            # Attempts of processes without a node of the chain would be lost.
+            chain_ids=[chain.id for chain in self._deps.chains if chain.slug in self._deps.served],
+            now_s=now_s,
+            until_s=now_s + _LEASE_S,
         )
 
     async def _settle(self, due: DueDispute) -> SettledDispute | None:
@@ -199,9 +204,7 @@ class DisputeService:
             return self._failed(_OUR_FAULT)
 
     async def _analyse(self, due: DueDispute) -> SettledDispute:
-        chain = self._chains.get(due.chain_id)
-        if chain is None or chain.slug not in self._deps.served:
-            raise _NotServedError
+        chain = self._chains[due.chain_id]
         async with asyncio.timeout(_WITHIN_S):
             file = await self._deps.quotes.record_pack(chain.slug, due.address)
         return await asyncio.to_thread(self._settled, chain, file)
@@ -234,13 +237,6 @@ class DisputeService:
         return SettledDispute(settled_at_s=int(self._deps.now_s()), failure=reason)
 
 
-class _NotServedError(AssayError):
-    """This process has no node of the chain, or does not know it."""
-
-    def __init__(self) -> None:
-        super().__init__("the chain is not served here")
-
-
 def _checked(request: DisputeRequest) -> tuple[str, str]:
     """Return sender and statement without blanks around them. Raises InvalidInputError."""
     sender, statement = request.sender.strip(), request.statement.replace("\r\n", "\n").strip()
@@ -250,8 +246,8 @@ def _checked(request: DisputeRequest) -> tuple[str, str]:
     ):
         if not 0 < len(text) <= most:
             raise _invalid(name, f"Expected text of at most {most} characters.")
-        if any(unicodedata.category(char) in ("Cc", "Cs") for char in text if char not in allowed):
-            raise _invalid(name, "Expected plain text without control characters.")
+        if has_concealed(text, allowed=allowed):
+            raise _invalid(name, "Expected plain text without control or format characters.")
     return sender, statement
 
 

@@ -22,6 +22,9 @@ Braille pattern.
 
 _VARIATION_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 
+_EMOJI_SELECTORS = "\ufe0e\ufe0f"
+"""Selectors that choose between the plain and the coloured shape of a symbol."""
+
 _MOST_MARKS_ON_ONE = 2
 """Combining marks shown on one letter: more of them grow over the lines above and below."""
 
@@ -51,6 +54,15 @@ def has_hidden(text: str) -> bool:
     return any(part.hidden_name is not None for part in visible_parts(text))
 
 
+def has_concealed(text: str, *, allowed: str = "") -> bool:
+    """True if a character of the text, other than those of `allowed`, carries or moves text that a
+    reader does not see.
+
+    Wide spaces, combining marks and the selectors of emoji do not: honest sentences have them.
+    """
+    return any(_is_concealed(char) for char in text if char not in allowed)
+
+
 def visible(text: str) -> str:
     """Return the text with each hidden character replaced by its code point in brackets."""
     return "".join(
@@ -70,6 +82,15 @@ def _is_hidden(char: str) -> bool:
     is_odd_space = category == "Zs" and char != " "
     is_selector = any(ord(char) in selectors for selectors in _VARIATION_SELECTORS)
     return category in _HIDDEN_CATEGORIES or is_odd_space or char in _BLANK or is_selector
+
+
+def _is_concealed(char: str) -> bool:
+    is_selector = any(ord(char) in selectors for selectors in _VARIATION_SELECTORS)
+    return (
+        unicodedata.category(char) in _HIDDEN_CATEGORIES
+        or char in _BLANK
+        or (is_selector and char not in _EMOJI_SELECTORS)
+    )
 
 
 def _mark(char: str) -> TextPart:

@@ -1,5 +1,6 @@
 """Disputes of verdicts: statements, and the recorded analyses that they caused."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -71,6 +72,8 @@ class DueDispute(msgspec.Struct, frozen=True, kw_only=True):
     address: Address
     attempts: int
     """Earlier attempts."""
+    due_s: int
+    """Unix seconds since when it is due."""
 
 
 class SettledDispute(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,18 +161,30 @@ def write_dispute(tx: Transaction, dispute: NewDispute) -> int:
     return made.dispute_id
 
 
-def take_due_dispute(store: Store, *, now_s: int, until_s: int) -> DueDispute | None:
-    """Begin the analysis that has been due for longest; no other process begins it until `until_s`.
+def take_due_dispute(
+    store: Store, *, chain_ids: Iterable[int], now_s: int, until_s: int
+) -> DueDispute | None:
+    """Begin the analysis on these chains that has been due for longest; no other process begins it
+    until `until_s`.
 
-    None: nothing is due. Raises StoreError.
+    None: nothing is due there. Raises StoreError.
     """
-    if store.fetch_one("disputes/find_due", DueDispute, now_s=now_s) is None:
+    chosen = tuple(chain_ids)
+    if _find_due(store, chosen, now_s) is None:
         return None
     with store.transaction() as tx:
-        due = tx.fetch_one("disputes/find_due", DueDispute, now_s=now_s)
+        due = _find_due(tx, chosen, now_s)
         if due is not None:
             tx.execute("disputes/take", dispute_id=due.dispute_id, until_s=until_s)
         return due
+
+
+def _find_due(reader: Readable, chain_ids: Sequence[int], now_s: int) -> DueDispute | None:
+    found = (
+        reader.fetch_one("disputes/find_due", DueDispute, chain_id=chain_id, now_s=now_s)
+        for chain_id in chain_ids
+    )
+    return min((one for one in found if one is not None), key=lambda due: due.due_s, default=None)
 
 
 def settle_dispute(store: Store, dispute: DueDispute, end: SettledDispute) -> None:

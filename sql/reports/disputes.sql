@@ -41,10 +41,10 @@ where dispute_id in (
 )
 
 -- name: find_due
--- One row, or none: the dispute whose analysis has been due for longest at $now_s.
-select dispute_id, chain_id, address, attempts
+-- One row, or none: the dispute on $chain_id whose analysis has been due for longest at $now_s.
+select dispute_id, chain_id, address, attempts, due_s
 from dispute
-where due_s <= $now_s
+where due_s <= $now_s and chain_id = $chain_id
 order by due_s
 limit 1
 

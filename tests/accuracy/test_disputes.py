@@ -145,6 +145,12 @@ async def test_a_failing_node_ends_a_dispute_after_five_attempts(
         ({"sender": "x", "statement": "   "}, 422, "statement"),
         ({"sender": "x\ny", "statement": "y"}, 422, "sender"),
         ({"sender": "x", "statement": "\x1b]0;owned"}, 422, "statement"),
+        ({"sender": "ev\u202eil", "statement": "y"}, 422, "sender"),
+        ({"sender": "x", "statement": "saf\u200be"}, 422, "statement"),
+        ({"sender": "x", "statement": "y\U000e0041\U000e0042"}, 422, "statement"),  # tags
+        ({"sender": "x", "statement": "y\ufe01\U000e0101"}, 422, "statement"),
+        ({"sender": "\u3164", "statement": "y"}, 422, "sender"),
+        ({"sender": "x", "statement": "one\u2028two"}, 422, "statement"),
         ({"sender": "x"}, 422, "statement"),
         ({"sender": "x", "statement": "y", "verdict": "safe"}, 422, "verdict"),
         ({"sender": "x", "statement": "y" * 20_000}, 413, ""),
@@ -162,6 +168,44 @@ async def test_a_text_is_bounded_and_plain(
     assert (await client.get(f"/token/1/{TOKEN}/disputes", headers=headers)).json()[
         "disputes"
     ] == []
+
+
+async def test_honest_words_of_any_language_are_filed(world: World, world_store: Store) -> None:
+    knows(world_store, make_report())
+    body = {
+        "sender": "Équipe 東京\u3000",
+        "statement": "टोकन\nsûr\u00a0: ❤\ufe0f 안녕, Vie\u0323\u0302t",
+    }
+    headers = {"X-API-Key": world.new_key()}
+    path = f"/token/1/{TOKEN}/disputes"
+    answer = await world.client(store=world_store).post(path, headers=headers, json=body)
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["statement"] == body["statement"]
+
+
+async def test_a_process_without_the_chain_leaves_a_dispute_to_others(
+    world: World, world_store: Store
+) -> None:
+    knows(world_store, make_report())
+    request = DisputeRequest(sender="a team", statement="silent")
+    world.quotes.failure = UpstreamError(service="node", reason="silent")
+    deps = world.make_deps(store=world_store)
+    async with aclosing(DisputeService(deps, Answers(deps), world_store)) as service:
+        await service.file(chain=CHAINS[0], address=TOKEN, key_id=None, request=request)
+        await service.wait()
+    elsewhere = world.make_deps(store=world_store, served=frozenset({"chain_56"}))
+    for _ in range(6):  # as many as end a dispute
+        world.clock.now_s += 300
+        async with aclosing(DisputeService(elsewhere, Answers(elsewhere), world_store)) as service:
+            service.wake()
+            await service.wait()
+    assert len(world.quotes.requests) == 1
+    async with aclosing(DisputeService(deps, Answers(deps), world_store)) as service:
+        (found,) = await service.list_of_token(chain=CHAINS[0], address=TOKEN)
+        assert not found.is_settled
+        service.wake()
+        await service.wait()
+    assert len(world.quotes.requests) == 2
 
 
 async def test_a_network_has_three_an_hour_with_any_key(world: World, world_store: Store) -> None:

@@ -8,6 +8,7 @@ from sql.engine.store import Store
 from sql.reports.dispute_tables import (
     DISPUTE_SPAN_S,
     DisputeLimits,
+    DueDispute,
     NewDispute,
     SettledDispute,
     delete_old_disputes,
@@ -57,6 +58,12 @@ def file(store: Store, filed: NewDispute) -> int | None:
         return wait_s
 
 
+def take(
+    store: Store, *, now_s: int, until_s: int, chain_ids: tuple[int, ...] = (1, 56)
+) -> DueDispute | None:
+    return take_due_dispute(store, chain_ids=chain_ids, now_s=now_s, until_s=until_s)
+
+
 DAY = DISPUTE_SPAN_S
 
 
@@ -87,12 +94,12 @@ def test_a_token_a_key_and_a_chain_have_a_limit(
 
 def test_a_due_dispute_has_one_attempt_at_a_time_until_it_ends(store: Store) -> None:
     file(store, dispute())
-    assert take_due_dispute(store, now_s=NOW_S - 1, until_s=NOW_S) is None
-    due = take_due_dispute(store, now_s=NOW_S, until_s=NOW_S + 60)
+    assert take(store, now_s=NOW_S - 1, until_s=NOW_S) is None
+    due = take(store, now_s=NOW_S, until_s=NOW_S + 60)
     assert due is not None
     assert (due.address, due.attempts) == (TOKEN, 0)
-    assert take_due_dispute(store, now_s=NOW_S + 59, until_s=NOW_S + 120) is None
-    again = take_due_dispute(store, now_s=NOW_S + 60, until_s=NOW_S + 120)
+    assert take(store, now_s=NOW_S + 59, until_s=NOW_S + 120) is None
+    again = take(store, now_s=NOW_S + 60, until_s=NOW_S + 120)
     assert again is not None
     assert (again.dispute_id, again.attempts) == (due.dispute_id, 1)
     (waiting,) = list_token_disputes(store, chain_id=1, address=TOKEN, at_most=9)
@@ -100,7 +107,7 @@ def test_a_due_dispute_has_one_attempt_at_a_time_until_it_ends(store: Store) -> 
 
     settle_dispute(store, due, SETTLED)
     settle_dispute(store, again, SettledDispute(settled_at_s=NOW_S + 9, failure="late"))
-    assert take_due_dispute(store, now_s=NOW_S + DAY, until_s=NOW_S + 2 * DAY) is None
+    assert take(store, now_s=NOW_S + DAY, until_s=NOW_S + 2 * DAY) is None
     (ended,) = list_newest_disputes(store, chain_id=1, at_most=9)
     assert (ended.is_settled, ended.verdict_after, ended.failure) == (True, "warning", None)
     assert ended.reasons_after == ("high_tax", "warning_flags")
@@ -109,6 +116,21 @@ def test_a_due_dispute_has_one_attempt_at_a_time_until_it_ends(store: Store) -> 
     for chain_id, pack in ((1, b"a pack"), (56, None)):
         found = read_dispute_pack(store, chain_id=chain_id, address=TOKEN, dispute_id=number)
         assert found == pack
+
+
+def test_a_process_takes_disputes_of_its_own_chains(store: Store) -> None:
+    file(store, dispute(1, filed_at_s=NOW_S + 1))
+    file(store, dispute(2, chain_id=56))
+    late = NOW_S + 9
+    assert take(store, now_s=late, until_s=late + 60, chain_ids=()) is None
+    assert take(store, now_s=late, until_s=late + 60, chain_ids=(10,)) is None
+    first = take(store, now_s=late, until_s=late + 60, chain_ids=(1, 56))
+    assert first is not None
+    assert (first.chain_id, first.attempts) == (56, 0)  # filed first
+    assert take(store, now_s=late, until_s=late + 60, chain_ids=(56,)) is None
+    second = take(store, now_s=late, until_s=late + 60, chain_ids=(1,))
+    assert second is not None
+    assert (second.chain_id, second.attempts) == (1, 0)
 
 
 def test_old_disputes_are_deleted(store: Store) -> None:
