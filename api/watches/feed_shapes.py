@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
-from api.watches.message_body import SeenCause, show_cause
+from api.watches.seen_cause import SeenCause, show_cause
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes, checksum
 from core.report.feed_lines import FeedKind, LiquidityWithdrawal, TokenLaunch, VerdictLine
 from sql.chain.feed_tables import StoredFeedLine, TokenVerdict

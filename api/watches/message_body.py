@@ -7,16 +7,19 @@ import msgspec
 
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
+from api.watches.feed_shapes import FeedEvent, FeedGap, show_line
+from api.watches.seen_cause import SeenCause, show_cause
 from config.facts.chain import Chain
 from core.evm.primitives import Hash32, checksum
-from core.report.notifications import BASELINE, ChangeCause, WatchEvent, kind_of
-from sql.watches.watch_messages import WatchMessage
+from core.report.notifications import BASELINE, WatchEvent, kind_of
+from sql.watches.watch_messages import FeedPart, WatchMessage
 
-MessageType = Literal["token.changed", "token.baseline", "watch.test"]
+MessageType = Literal["token.changed", "token.baseline", "feed.lines", "watch.test"]
 
 _TYPES: dict[str, MessageType] = {
     "change": "token.changed",
     BASELINE: "token.baseline",
+    "feed": "feed.lines",
     "test": "watch.test",
 }
 
@@ -34,23 +37,18 @@ class ToldChange(Shape, frozen=True, kw_only=True):
     """Current value. null: unknown, which is sent for the verdict alone."""
 
 
-class SeenCause(Shape, frozen=True, kw_only=True):
-    """One event on the chain about the token between two reports. It preceded the change and is a
-    likely cause, not a proved one."""
+class FeedLines(Shape, frozen=True, kw_only=True):
+    """Part of the feed of a chain."""
 
-    kind: str
-    """call, owner_call, parameter_event, ownership_event, pool_created, liquidity, state,
-    failed_trade, other_tax, deadline or gap."""
-    block_number: int
-    """Block in which it was seen."""
-    tx_hash: Hash32 | None
-    """Its transaction. null: no single one is known."""
-    sender: str | None
-    """Account that signed the transaction, with checksum. null: not known."""
-    what: str
-    """A function, an event, a storage slot or a pool, by kind."""
-    detail: str | None
-    """Values before and after, arguments, or a reason. null: there is no detail."""
+    after: int
+    """Cursor of the last line of the message before."""
+    cursor: int
+    """Cursor of the last line of this message."""
+    gap: FeedGap | None
+    """Lines above `after` that are missing, as they were too old and deleted. null: none."""
+    lines: tuple[FeedEvent, ...]
+    """At most 100, oldest first. Empty in lists of messages: `GET /feed/{chain}/lines` has
+    them."""
 
 
 class MessageBlock(Shape, frozen=True, kw_only=True):
@@ -65,7 +63,8 @@ class MessageBlock(Shape, frozen=True, kw_only=True):
 
 
 class MessageData(Shape, frozen=True, kw_only=True):
-    """Content of a message. All but the first four keys are null or empty in a test."""
+    """Content of a message. All but the first four keys are null or empty in a test, and all but
+    these, the chain and `feed` in a part of a feed."""
 
     message_id: str
     """Id of the message, the same however often it is sent."""
@@ -99,13 +98,15 @@ class MessageData(Shape, frozen=True, kw_only=True):
     """Changes of the kinds that the watch selects; in a baseline every known value."""
     causes: tuple[SeenCause, ...]
     """Events on the chain since the previous report, newest first, the newest 20."""
+    feed: FeedLines | None
+    """Part of the feed of the chain. null: the message is about a token, or a test."""
 
 
 class MessageBody(Shape, frozen=True, kw_only=True):
     """One message of a watch, in the form of the Standard Webhooks specification."""
 
     type: MessageType
-    """token.changed, token.baseline or watch.test."""
+    """token.changed, token.baseline, feed.lines or watch.test."""
     timestamp: str
     """Time when the change was noticed, ISO 8601 UTC; that of the attempt is in the headers."""
     data: MessageData
@@ -120,7 +121,9 @@ class MessageRenderer:
 
     def body(self, message: WatchMessage) -> MessageBody:
         """Build the body of a message."""
-        event = message.event
+        event, feed = message.event, message.feed
+        chain_id = message.chain_id if feed is None else feed.chain_id
+        chain = None if chain_id is None else self._slugs.get(chain_id)
         return MessageBody(
             type=_TYPES[message.kind],
             timestamp=iso_utc(message.created_at_s),
@@ -129,14 +132,15 @@ class MessageRenderer:
                 watch_id=message.watch_id,
                 watch_name=message.watch_name,
                 missed=message.missed,
-                chain=None if message.chain_id is None else self._slugs.get(message.chain_id),
-                chain_id=message.chain_id,
+                chain=chain,
+                chain_id=chain_id,
                 contract_address=None if message.address is None else checksum(message.address),
                 **_words(event),
                 verdict_reasons=event.reasons if event else (),
                 block=_block(message),
                 changes=_changes(event, message) if event else (),
                 causes=tuple(map(show_cause, event.causes)) if event else (),
+                feed=None if feed is None else _feed(chain or str(chain_id), feed),
             ),
         )
 
@@ -167,15 +171,12 @@ def _changes(event: WatchEvent, message: WatchMessage) -> tuple[ToldChange, ...]
     )
 
 
-def show_cause(cause: ChangeCause) -> SeenCause:
-    """Render an observation that preceded a change."""
-    return SeenCause(
-        kind=cause.kind,
-        block_number=cause.block_number,
-        tx_hash=cause.tx_hash,
-        sender=None if cause.sender is None else checksum(cause.sender),
-        what=cause.what,
-        detail=cause.detail,
+def _feed(chain: str, feed: FeedPart) -> FeedLines:
+    return FeedLines(
+        after=feed.after,
+        cursor=feed.up_to,
+        gap=FeedGap(forgotten_up_to=feed.forgotten) if feed.forgotten > feed.after else None,
+        lines=tuple(show_line(chain, line) for line in feed.lines),
     )
 
 

@@ -87,13 +87,17 @@ class WatchBook:
                 self._rules.check_url(request.webhook_url)
             except WebhookRefusedError as error:
                 raise wrong_value("webhook_url", error.reason) from error
-        secret = None if request.webhook_url is None else new_secret()
+        secret, feed = None if request.webhook_url is None else new_secret(), request.feed
+        if feed is not None and request.webhook_url is None:
+            raise wrong_value("feed", "It is posted to a webhook; GET /feed/{chain} streams it.")
         new = NewWatch(
             key_id=caller.key.key_id,
             name=name,
             kinds=tuple(dict.fromkeys(request.kinds)),
             url=request.webhook_url,
             secret=secret,
+            feed_chain_id=None if feed is None else self._find_chain_id(feed.chain),
+            feed_after=None if feed is None else feed.after,
         )
         tokens = self._parse(request.tokens)
         view = await self._write(partial(self._create, caller.plan, new, tokens))
@@ -101,11 +105,14 @@ class WatchBook:
 
     async def list_views(self, key_ids: Iterable[int]) -> list[WatchView]:
         """Return the watches of these keys."""
-        return await self._read(partial(_views, list(key_ids)))
+        chosen = list(key_ids)
+        return await self._read(
+            lambda store: [self._view(store, watch) for watch in list_watches_of(store, chosen)]
+        )
 
     async def find(self, keys: Keys, watch_id: int) -> WatchView:
         """Return one watch."""
-        return await self._read(lambda store: _view(store, _own(store, keys, watch_id)))
+        return await self._read(lambda store: self._view(store, _own(store, keys, watch_id)))
 
     async def pause(self, keys: Keys, watch_id: int) -> WatchView:
         """Stop messages of a watch until it is resumed."""
@@ -195,13 +202,17 @@ class WatchBook:
             raise wrong_value("tokens", f"One call has at most {MOST_TOKENS_AT_ONCE} addresses.")
         parsed: _ByChain = []
         for one in tokens:
-            slug = find_chain(self._deps, str(one.chain), place="body")
+            chain_id = self._find_chain_id(one.chain)
             try:
                 addresses = [parse_address(text) for text in one.addresses]
             except InvalidAddressError as error:
                 raise wrong_value("addresses", error.reason) from error
-            parsed.append((self._ids[slug], addresses))
+            parsed.append((chain_id, addresses))
         return parsed
+
+    def _find_chain_id(self, named: str | int) -> int:
+        """Return the id of a chain. Raises InvalidInputError, ChainNotServedError."""
+        return self._ids[find_chain(self._deps, str(named), place="body")]
 
     def _create(self, plan: Plan, new: NewWatch, tokens: _ByChain, tx: Transaction) -> WatchView:
         most, key_id = plan.watches, new.key_id
@@ -212,7 +223,7 @@ class WatchBook:
         if watch is None:
             raise NoSuchWatchError
         self._add(tx, plan, watch, tokens)
-        return _view(tx, watch)
+        return self._view(tx, watch)
 
     def _add(self, tx: Transaction, plan: Plan, watch: Watch, tokens: _ByChain) -> None:
         for chain_id, addresses in tokens:
@@ -227,13 +238,16 @@ class WatchBook:
         if most and key_id is not None and count_watched(tx, key_id).tokens > most:
             raise WatchLimitError(most=most, of="watched tokens")  # rolls all of it back
 
+    def _view(self, store: Readable, watch: Watch) -> WatchView:
+        return view_watch(watch, tokens=count_tokens(store, watch.id), slugs=self._slugs)
+
     async def _change(
         self, keys: Keys, watch_id: int, change: Callable[[Transaction, int], None]
     ) -> WatchView:
         def write(tx: Transaction) -> WatchView:
             _own(tx, keys, watch_id)
             change(tx, watch_id)
-            return _view(tx, _own(tx, keys, watch_id))
+            return self._view(tx, _own(tx, keys, watch_id))
 
         return await self._write(write)
 
@@ -266,11 +280,3 @@ def _own(store: Readable, keys: Keys, watch_id: int) -> Watch:
     if watch is None or watch.key_id not in keys:
         raise NoSuchWatchError
     return watch
-
-
-def _view(store: Readable, watch: Watch) -> WatchView:
-    return view_watch(watch, tokens=count_tokens(store, watch.id))
-
-
-def _views(key_ids: list[int], store: Readable) -> list[WatchView]:
-    return [_view(store, watch) for watch in list_watches_of(store, key_ids)]

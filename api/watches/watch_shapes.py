@@ -1,5 +1,6 @@
 """Watches in requests and responses."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -29,8 +30,18 @@ class TokensOfChain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Addresses of token contracts, letter case ignored."""
 
 
+class FeedWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Feed of a chain, from a cursor on."""
+
+    chain: str | int
+    """Slug, numeric chain id or alias; letter case ignored."""
+    after: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)] | None = None
+    """Cursor of the line after which it begins; 0: the oldest that is kept. null: what comes from
+    now on."""
+
+
 class WatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Tokens to watch, and the receiver of the messages."""
+    """Tokens to watch, the feed of a chain, or both, and the receiver of the messages."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_NAME_CHARS)]
     """Name of the watch, for its owner."""
@@ -43,6 +54,18 @@ class WatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     each token. They cannot be changed later."""
     webhook_url: str | None = None
     """URL that messages are posted to. null: they are read by event stream or MCP."""
+    feed: FeedWanted | None = None
+    """Feed that is posted to the webhook, in addition to messages about tokens. null: none. It
+    cannot be changed later."""
+
+
+class FeedOfWatch(Shape, frozen=True, kw_only=True):
+    """Feed that is posted to a webhook."""
+
+    chain: str
+    """Slug of the chain."""
+    cursor: int
+    """Cursor of the last line that was posted or is being posted."""
 
 
 class WatchView(Shape, frozen=True, kw_only=True):
@@ -69,6 +92,8 @@ class WatchView(Shape, frozen=True, kw_only=True):
     """Messages that were dropped, as too many waited; the next kept one has the same count."""
     failing_since: str | None
     """ISO 8601 UTC. null: it is not failing."""
+    feed: FeedOfWatch | None
+    """Feed that is posted to the webhook. null: none."""
 
 
 class WatchList(Shape, frozen=True, kw_only=True):
@@ -149,9 +174,12 @@ def state_of_watch(watch: Watch) -> WatchState:
     return "active" if watch.failing_since_s is None else "failing"
 
 
-def view_watch(watch: Watch, *, tokens: int) -> WatchView:
-    """Build the body of a watch."""
-    since_s = watch.failing_since_s
+def view_watch(watch: Watch, *, tokens: int, slugs: Mapping[int, str]) -> WatchView:
+    """Build the body of a watch. `slugs`: those of the chains, by id."""
+    since_s, feed = watch.failing_since_s, None
+    if watch.feed_chain_id is not None:
+        chain = slugs.get(watch.feed_chain_id, str(watch.feed_chain_id))
+        feed = FeedOfWatch(chain=chain, cursor=watch.feed_cursor)
     return WatchView(
         id=watch.id,
         name=watch.name,
@@ -163,6 +191,7 @@ def view_watch(watch: Watch, *, tokens: int) -> WatchView:
         pending=watch.pending,
         missed=watch.missed,
         failing_since=None if since_s is None else iso_utc(since_s),
+        feed=feed,
     )
 
 

@@ -56,6 +56,27 @@ def add(
         run_watch.add_to_watch(watch_id, chain, addresses)
 
 
+@watch_command.command()
+@click.argument("name")
+@click.argument("chain", type=CHAIN)
+@click.option("--webhook", required=True, help="URL that receives the messages.")
+@click.option(
+    "--after",
+    type=click.IntRange(0, (1 << 63) - 1),
+    help="Begin after this line; 0: with the oldest one.  [default: from now on]",
+)
+@click.option("--key", "key_id", type=int, help="Number of the API key that owns it.")
+def feed(name: str, chain: str, webhook: str, after: int | None, key_id: int | None) -> None:
+    """Create a watch of the feed of a chain. Its secret is shown only once.
+
+    Example: assay watch feed Listings eth --webhook https://bot.example.com/assay
+    """
+    with loading():
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.add_feed(name, chain, url=webhook, after=after, key_id=key_id)
+
+
 @watch_command.command("list")
 def list_watches() -> None:
     """List all watches, one JSON object per line. Example: assay watch list"""

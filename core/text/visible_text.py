@@ -55,10 +55,10 @@ def has_hidden(text: str) -> bool:
 
 
 def has_concealed(text: str, *, allowed: str = "") -> bool:
-    """True if a character of the text, other than those of `allowed`, carries or moves text that a
-    reader does not see.
+    """True if a character carries text that a reader does not see, or moves the text around it.
 
-    Wide spaces, combining marks and the selectors of emoji do not: honest sentences have them.
+    Those of `allowed` do not count, and neither do wide spaces, combining marks and the selectors
+    of emoji: honest sentences have them.
     """
     return any(_is_concealed(char) for char in text if char not in allowed)
 

@@ -41,10 +41,11 @@ where dispute_id in (
 )
 
 -- name: find_due
--- One row, or none: the dispute on $chain_id whose analysis has been due for longest at $now_s.
+-- One row, or none: the dispute on $chain_id whose analysis has been due for longest at $now_s. The
+-- sign keeps SQLite from the index of all disputes of the chain.
 select dispute_id, chain_id, address, attempts, due_s
 from dispute
-where due_s <= $now_s and chain_id = $chain_id
+where due_s <= $now_s and +chain_id = $chain_id
 order by due_s
 limit 1
 

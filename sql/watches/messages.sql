@@ -41,7 +41,8 @@ select
     watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
     watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
     watch_event.address, watch_event.block_number, watch_event.block_hash,
-    watch_event.block_time_s, watch_event.body
+    watch_event.block_time_s, watch_event.body, watch.feed_chain_id, watch_message.feed_after,
+    watch_message.feed_up_to
 from watch
 cross join watch_message on watch_message.watch_id = watch.id and watch_message.is_pending = 1
 left join watch_event on watch_event.id = watch_message.event_id
@@ -59,22 +60,33 @@ insert into watch_event (chain_id, address, block_number, block_hash, block_time
 values ($chain_id, $address, $block_number, $block_hash, $block_time_s, $seen_at_s, $body)
 returning id
 
+-- name: insert_feed_message
+-- Stores a message of the lines of a feed above $after up to $up_to to the watch $watch_id.
+insert into watch_message (
+    watch_id, kind, created_at_s, missed, is_pending, feed_after, feed_up_to
+)
+select id, 'feed', $created_at_s, missed, 1, $after, $up_to from watch where id = $watch_id
+
 -- name: insert_message
 -- Stores a message of $event_id to the watch $watch_id.
 insert into watch_message (watch_id, event_id, kind, created_at_s, missed, is_pending)
 values ($watch_id, $event_id, $kind, $created_at_s, $missed, $is_pending)
 
 -- name: list_after
--- One row per message to the watch $watch_id above $after, oldest first; at most $at_most.
+-- One row per message about a token to the watch $watch_id above $after, oldest first; at most
+-- $at_most.
 select
     watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
     watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
     watch_event.address, watch_event.block_number, watch_event.block_hash,
-    watch_event.block_time_s, watch_event.body
+    watch_event.block_time_s, watch_event.body, watch.feed_chain_id, watch_message.feed_after,
+    watch_message.feed_up_to
 from watch_message
 cross join watch on watch.id = watch_message.watch_id
 left join watch_event on watch_event.id = watch_message.event_id
-where watch_message.watch_id = $watch_id and watch_message.id > $after
+where
+    watch_message.watch_id = $watch_id and watch_message.id > $after
+    and watch_message.feed_up_to is null
 order by watch_message.id
 limit $at_most
 
@@ -99,13 +111,39 @@ limit $at_most
 -- One row per message to the watch $watch_id: the number of its event.
 select event_id from watch_message where watch_id = $watch_id
 
+-- name: list_feeds
+-- One row per watch whose feed has lines that were never queued, while none of its earlier ones
+-- wait.
+select watch.id, watch.feed_chain_id as chain_id, watch.feed_cursor as cursor
+from watch
+where
+    watch.feed_chain_id is not null and watch.is_paused = 0 and watch.failing_since_s is null
+    and (
+        exists (
+            select 1 from feed
+            where feed.chain_id = watch.feed_chain_id and feed.sequence > watch.feed_cursor
+        )
+        or exists (
+            select 1 from feed_gap
+            where
+                feed_gap.chain_id = watch.feed_chain_id and feed_gap.forgotten > watch.feed_cursor
+        )
+    )
+    and not exists (
+        select 1 from watch_message
+        where
+            watch_message.watch_id = watch.id and watch_message.is_pending = 1
+            and watch_message.feed_up_to is not null
+    )
+
 -- name: list_last
 -- One row per message to the watch $watch_id, newest first; at most $at_most.
 select
     watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
     watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
     watch_event.address, watch_event.block_number, watch_event.block_hash,
-    watch_event.block_time_s, watch_event.body
+    watch_event.block_time_s, watch_event.body, watch.feed_chain_id, watch_message.feed_after,
+    watch_message.feed_up_to
 from watch_message
 cross join watch on watch.id = watch_message.watch_id
 left join watch_event on watch_event.id = watch_message.event_id
@@ -114,21 +152,26 @@ order by watch_message.id desc
 limit $at_most
 
 -- name: list_new
--- One row per message above $after with the key of its watch, oldest first; at most $at_most.
+-- One row per message about a token above $after with the key of its watch, oldest first; at most
+-- $at_most.
 select watch_message.id, watch_message.watch_id, watch.key_id
 from watch_message cross join watch on watch.id = watch_message.watch_id
-where watch_message.id > $after
+where watch_message.id > $after and watch_message.feed_up_to is null
 order by watch_message.id
 limit $at_most
 
 -- name: list_old
 -- One row per message among the $at_most oldest that were made before $before_s and are no
 -- longer to be sent.
-select id, watch_id, event_id
+select id, watch_id, event_id, feed_up_to
 from watch_message
 where created_at_s < $before_s and is_pending = 0
 order by created_at_s
 limit $at_most
+
+-- name: move_feed
+-- Records that the feed of the watch $watch_id has been queued up to $cursor.
+update watch set feed_cursor = $cursor where id = $watch_id
 
 -- name: note_delivery
 -- Records one message less to send for the watch $watch_id, and the next one as due immediately.

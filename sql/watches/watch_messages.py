@@ -5,8 +5,12 @@ import msgspec
 from core.evm.primitives import Address, Hash32
 from core.process.secret import Secret
 from core.report.notifications import WatchEvent
+from sql.chain.feed_tables import StoredFeedLine, find_feed_gap, list_lines
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
+
+MOST_LINES_OF_MESSAGE = 100
+"""Lines of a feed in one message."""
 
 _DELETED_AT_ONCE = 500
 
@@ -30,7 +34,7 @@ class _MessageFacts(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     """Kinds of change that the watch selects."""
     kind: str
-    """change, baseline or test."""
+    """change, baseline, feed or test."""
     created_at_s: int
     missed: int
     """Messages before this one that were dropped because the queue was full."""
@@ -41,11 +45,27 @@ class _MessageFacts(msgspec.Struct, frozen=True, kw_only=True):
     block_time_s: int | None
 
 
+class FeedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """Part of the feed of a chain that one message has."""
+
+    chain_id: int
+    after: int
+    """Sequence of the last line of the message before."""
+    up_to: int
+    """Sequence of the last line of this one."""
+    forgotten: int
+    """Lines up to this sequence have been deleted by age; 0 if none was."""
+    lines: tuple[StoredFeedLine, ...]
+    """Oldest first. Empty in lists of messages."""
+
+
 class WatchMessage(_MessageFacts, frozen=True, kw_only=True):
     """One message to one watch."""
 
     event: WatchEvent | None
-    """None: a test, which has no token."""
+    """None: a test or a part of a feed."""
+    feed: FeedPart | None
+    """None: it is about a token, or a test."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,12 +109,22 @@ class _Due(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Message(_MessageFacts, frozen=True, kw_only=True):
     body: str | None
+    feed_chain_id: int | None
+    feed_after: int | None
+    feed_up_to: int | None
+
+
+class _Feed(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    chain_id: int
+    cursor: int
 
 
 class _Old(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     watch_id: int
     event_id: int | None
+    feed_up_to: int | None
 
 
 class _Newest(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,14 +149,20 @@ def list_due(store: Readable, *, now_s: float, at_most: int) -> list[WebhookTarg
 
 
 def find_next(store: Readable, watch_id: int) -> WatchMessage | None:
-    """Return the oldest undelivered message of a webhook. None: there is none, or the watch is
-    paused, given up or deleted."""
+    """Return the oldest undelivered message of a webhook, with the lines of a feed. None: there is
+    none, or the watch is paused, given up or deleted."""
     found = store.fetch_one("messages/find_next", _Message, watch_id=watch_id)
-    return None if found is None else _message(found)
+    if found is None:
+        return None
+    message = _message(found)
+    if message.feed is None:
+        return message
+    feed = _with_lines(store, message.feed)
+    return msgspec.structs.replace(message, feed=feed)
 
 
 def list_after(store: Readable, watch_id: int, *, after: int, at_most: int) -> list[WatchMessage]:
-    """Return messages to a watch above a number, oldest first."""
+    """Return messages about tokens to a watch above a number, oldest first."""
     rows = store.fetch(
         "messages/list_after", _Message, watch_id=watch_id, after=after, at_most=at_most
     )
@@ -150,8 +186,36 @@ def find_newest_message(store: Readable) -> int:
 
 
 def list_new(store: Readable, *, after: int, at_most: int) -> list[MessageNumber]:
-    """Return the numbers of the messages above a number, oldest first."""
+    """Return the numbers of the messages about tokens above a number, oldest first."""
     return store.fetch("messages/list_new", MessageNumber, after=after, at_most=at_most)
+
+
+def queue_feeds(store: Store, *, now_s: float) -> None:
+    """Queue the next lines of each feed for its webhook, unless earlier ones wait.
+
+    So a receiver that is down has one message to take, and the lines after it stay in the feed.
+    Raises StoreError.
+    """
+    if not store.fetch("messages/list_feeds", _Feed):
+        return
+    with store.transaction() as tx:
+        feeds = tx.fetch("messages/list_feeds", _Feed)
+        if feeds:
+            tx.fetch_tuples("messages/take_turn")
+        for feed in feeds:
+            lines = list_lines(
+                tx, chain_id=feed.chain_id, after=feed.cursor, at_most=MOST_LINES_OF_MESSAGE
+            )
+            up_to = lines[-1].sequence if lines else find_feed_gap(tx, chain_id=feed.chain_id)
+            tx.execute(
+                "messages/insert_feed_message",
+                watch_id=feed.id,
+                created_at_s=int(now_s),
+                after=feed.cursor,
+                up_to=up_to,
+            )
+            tx.execute("messages/move_feed", watch_id=feed.id, cursor=up_to)
+            tx.execute("messages/add_pending", watch_id=feed.id, due_s=int(now_s))
 
 
 def note_delivered(store: Store, message: WatchMessage, *, now_s: float) -> None:
@@ -188,7 +252,8 @@ def delete_old_messages(store: Store, *, before_s: float) -> None:
             )
             for row in rows:
                 tx.execute("messages/delete_message", message_id=row.id)
-                tx.execute("messages/note_forgotten", watch_id=row.watch_id, message_id=row.id)
+                if row.feed_up_to is None:
+                    tx.execute("messages/note_forgotten", watch_id=row.watch_id, message_id=row.id)
                 if row.event_id is not None:
                     tx.execute("messages/delete_event", event_id=row.event_id)
 
@@ -206,4 +271,25 @@ def find_first_due_s(store: Readable) -> float | None:
 def _message(row: _Message) -> WatchMessage:
     event = None if row.body is None else msgspec.json.decode(row.body, type=WatchEvent)
     facts = {name: getattr(row, name) for name in _MessageFacts.__struct_fields__}
-    return WatchMessage(**facts, event=event)
+    feed = None
+    if row.feed_chain_id is not None and row.feed_up_to is not None:
+        feed = FeedPart(
+            chain_id=row.feed_chain_id,
+            after=row.feed_after or 0,
+            up_to=row.feed_up_to,
+            forgotten=0,
+            lines=(),
+        )
+    return WatchMessage(**facts, event=event, feed=feed)
+
+
+def _with_lines(store: Readable, feed: FeedPart) -> FeedPart:
+    # Deleted lines are looked up after the others, so that none is missing without a word.
+    lines = list_lines(
+        store, chain_id=feed.chain_id, after=feed.after, at_most=MOST_LINES_OF_MESSAGE
+    )
+    return msgspec.structs.replace(
+        feed,
+        lines=tuple(line for line in lines if line.sequence <= feed.up_to),
+        forgotten=find_feed_gap(store, chain_id=feed.chain_id),
+    )

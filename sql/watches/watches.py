@@ -7,6 +7,7 @@ import msgspec
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from sql.chain.blocks import FOLLOW, read_checkpoint
+from sql.chain.feed_tables import find_newest_line
 from sql.engine.database import Transaction
 from sql.engine.store import Readable
 from sql.tokens.observations import make_due
@@ -25,6 +26,10 @@ class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
     """URL of the webhook. None: there is none, messages are read."""
     secret: Secret | None
     """Key of the webhook's signatures. None exactly if there is no webhook."""
+    feed_chain_id: int | None = None
+    """Chain whose feed is sent to the webhook. None: none."""
+    feed_after: int | None = None
+    """Sequence of the line after which it begins. None: the newest one."""
 
 
 class Watch(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +51,11 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True):
     failing_since_s: int | None
     """Time when delivery was given up, after a day of failures. None: it continues."""
     forgotten: int
-    """Messages up to this number have been deleted by age."""
+    """Messages about tokens up to this number have been deleted by age."""
+    feed_chain_id: int | None
+    """Chain whose feed is sent. None: none."""
+    feed_cursor: int
+    """Sequence of the last line of that feed that was queued; 0 without a feed."""
 
 
 class WatchCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +102,9 @@ class _Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 def create_watch(tx: Transaction, new: NewWatch, *, now_s: float) -> int:
     """Create a watch without tokens; return its number."""
+    feed_cursor = new.feed_after or 0
+    if new.feed_chain_id is not None and new.feed_after is None:
+        feed_cursor = find_newest_line(tx, chain_id=new.feed_chain_id)
     made = tx.fetch(
         "watches/insert_watch",
         _Number,
@@ -102,6 +114,8 @@ def create_watch(tx: Transaction, new: NewWatch, *, now_s: float) -> int:
         url=new.url,
         secret=None if new.secret is None else new.secret.value,
         created_at_s=int(now_s),
+        feed_chain_id=new.feed_chain_id,
+        feed_cursor=feed_cursor,
     )
     return made[0].id
 

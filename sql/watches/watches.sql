@@ -50,7 +50,7 @@ select state, block_number from watch_state where token_id = $token_id
 -- One row, or none: the watch $watch_id.
 select
     id, key_id, name, kinds, url, is_paused, created_at_s, pending, missed, failures,
-    failing_since_s, forgotten
+    failing_since_s, forgotten, feed_chain_id, feed_cursor
 from watch
 where id = $watch_id
 
@@ -61,15 +61,19 @@ on conflict do nothing
 
 -- name: insert_watch
 -- One row: the number of a new watch.
-insert into watch (is_paused, key_id, name, kinds, url, secret, created_at_s)
-values (0, $key_id, $name, $kinds, $url, $secret, $created_at_s)
+insert into watch (
+    is_paused, key_id, name, kinds, url, secret, created_at_s, feed_chain_id, feed_cursor
+)
+values (
+    0, $key_id, $name, $kinds, $url, $secret, $created_at_s, $feed_chain_id, $feed_cursor
+)
 returning id
 
 -- name: list_after
 -- One row per watch above $after, in the order of creation; at most $at_most.
 select
     id, key_id, name, kinds, url, is_paused, created_at_s, pending, missed, failures,
-    failing_since_s, forgotten
+    failing_since_s, forgotten, feed_chain_id, feed_cursor
 from watch
 where id > $after
 order by id
@@ -83,7 +87,7 @@ select distinct key_id from watch where key_id is not null and is_paused = 0
 -- One row per watch of the key $key_id, in the order of creation.
 select
     id, key_id, name, kinds, url, is_paused, created_at_s, pending, missed, failures,
-    failing_since_s, forgotten
+    failing_since_s, forgotten, feed_chain_id, feed_cursor
 from watch
 where key_id = $key_id
 order by id

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from api.formats.stored_verdict import make_find_verdict
@@ -32,8 +33,10 @@ from sql.engine.store import Store
 from tests.harness.api.open_port import on_network
 from tests.harness.api.world import World
 from tests.harness.chain.transactions import Chain
+from tests.harness.watches.delivery_process import SETTINGS, start_delivering, until
 from tests.harness.watches.watched_scene import SLUG, place, watching
 from tests.house.sources import ROOT
+from tests.watches.conftest import Receiver
 
 BURN = "0xdccd412f0b1252819cb1fd330b93224ca42612892bb3f4f789976e6d81936496"
 """Topic 0 of Burn(address,uint256,uint256,address), as explorers show it."""
@@ -47,6 +50,7 @@ async def test_launch_withdrawal_and_verdict_have_their_cause(
     anvil_node: AnvilNode,
     tmp_path: Path,
     world: World,
+    make_receiver: Callable[[], Receiver],
 ) -> None:
     async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
         await scene.level()
@@ -66,10 +70,13 @@ async def test_launch_withdrawal_and_verdict_have_their_cause(
         (log,) = [one for one in burnt.logs if one.topics[0] == BURN]
         amounts = [str(int(log.data[2:66], 16)), str(int(log.data[66:130], 16))]
 
-        client = world.client(store=scene.store, chains=(facts,))
+        client = world.client(store=scene.store, chains=(facts,), watches=SETTINGS)
         headers = {"X-API-Key": world.new_key()}
+        feed = {"chain": facts.id, "after": before}
         async with on_network(world, store=scene.store, chains=(facts,)) as base:
             events = await read_events(base, headers, after=before, count=3)
+        receiver = make_receiver()
+        assert await post_feed(client, headers, receiver, tmp_path / "store", feed) == events
         launch, verdict, withdrawal = events
         assert [one["kind"] for one in events] == ["launch", "verdict", "withdrawal"]
         assert {one["contract_address"] for one in events} == {checksum(token.address)}
@@ -93,6 +100,30 @@ async def test_launch_withdrawal_and_verdict_have_their_cause(
         assert known["contract_address"] == checksum(token.address)
         assert known["verdict"] == verdict["verdict"]["after"]
         assert part["cursor"] == withdrawal["cursor"]
+
+
+async def post_feed(
+    client: httpx.AsyncClient,
+    headers: dict[str, str],
+    receiver: Receiver,
+    path: Path,
+    feed: dict[str, int],
+) -> object:
+    """The lines of the first message to the webhook of a feed, of the store at `path`."""
+    hook = {"name": "w", "webhook_url": receiver.url, "feed": feed}
+    made = await client.post("/watches", json=hook, headers=headers)
+    assert made.status_code == 201, made.text
+    receiver.sign_with(made.json()["secret"])
+    service = start_delivering(path)  # whose clock is that of the receiver
+    try:
+        await until(lambda: bool(receiver.taken))
+    finally:
+        service.kill()
+        service.communicate()
+    (posted,) = receiver.taken
+    data = msgspec.convert(posted.body["data"], dict[str, Any])
+    assert (posted.type, data["chain"], data["feed"]["gap"]) == ("feed.lines", SLUG, None)
+    return data["feed"]["lines"]
 
 
 async def read_events(

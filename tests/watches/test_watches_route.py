@@ -130,6 +130,9 @@ async def test_a_key_sees_its_own_watches_alone(
         ({"tokens": [{"chain": "eth", "addresses": ["0x12"]}]}, "addresses"),
         ({"tokens": [{"chain": "nowhere", "addresses": [TOKEN]}]}, "chain"),
         ({"tokens": [ONE] * 21}, "tokens"),
+        ({"feed": {"chain": "eth"}}, "feed"),  # without a webhook
+        ({"webhook_url": HOOK, "feed": {"chain": "nowhere"}}, "chain"),
+        ({"webhook_url": HOOK, "feed": {"chain": "eth", "after": -1}}, "after"),
         ({"more": 1}, ""),
     ],
 )

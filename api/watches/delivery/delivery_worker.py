@@ -28,6 +28,7 @@ from sql.watches.watch_messages import (
     list_due,
     note_delivered,
     note_failed,
+    queue_feeds,
     set_due,
 )
 from sql.watches.watches import list_keys_with_watches, pause_watches_of
@@ -137,6 +138,7 @@ class DeliveryWorker:
 
     async def _begin_due(self) -> None:
         """Start every due webhook, as far as there is room."""
+        await asyncio.to_thread(queue_feeds, self._store, now_s=self._now_s())
         due = await asyncio.to_thread(
             list_due, self._store, now_s=self._now_s(), at_most=_MOST_LOOKED_AT
         )

@@ -23,6 +23,7 @@ from config.settings import Settings
 from core.errors import InvalidAddressError
 from core.evm.primitives import Address, parse_address
 from core.process.terminal import printable
+from core.report.notifications import ALL_KINDS
 from sql.accounts.ledger import Ledger
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
@@ -60,23 +61,48 @@ def add_watch(
     """Create a watch and print it. Raises BadParameter, ConfigError, StoreError."""
     settings = load_settings(os.environ)
     chosen, parsed = _tokens(settings, chain, addresses)
-    if url is not None:
-        try:
-            rules_of(settings.watches).check_url(url)
-        except WebhookRefusedError as error:
-            raise click.BadParameter(error.reason, param_hint="--webhook") from error
-    if key_id is not None:
-        _check_key(settings, key_id)
     secret = None if url is None else new_secret()
     new = NewWatch(key_id=key_id, name=name, kinds=tuple(kinds), url=url, secret=secret)
+    _create(settings, new, lambda tx, watch_id: _add(tx, watch_id, chosen, parsed))
+
+
+def add_feed(name: str, chain: str, *, url: str, after: int | None, key_id: int | None) -> None:
+    """Create a watch of the feed of a chain and print it.
+
+    `after` None: from now on. Raises BadParameter, ConfigError, StoreError.
+    """
+    settings = load_settings(os.environ)
+    chosen, _ = _tokens(settings, chain, ())
+    new = NewWatch(
+        key_id=key_id,
+        name=name,
+        kinds=ALL_KINDS,
+        url=url,
+        secret=new_secret(),
+        feed_chain_id=chosen.id,
+        feed_after=after,
+    )
+    _create(settings, new, lambda _tx, _watch_id: None)
+
+
+def _create(settings: Settings, new: NewWatch, fill: Callable[[Transaction, int], None]) -> None:
+    """Create a watch, fill it, and print it with its secret."""
+    if new.url is not None:
+        try:
+            rules_of(settings.watches).check_url(new.url)
+        except WebhookRefusedError as error:
+            raise click.BadParameter(error.reason, param_hint="--webhook") from error
+    if new.key_id is not None:
+        _check_key(settings, new.key_id)
+    slugs = _slugs_of(settings)
 
     def write(tx: Transaction) -> WatchView:
         watch_id = create_watch(tx, new, now_s=time.time())
-        _add(tx, watch_id, chosen, parsed)
-        return _view(tx, _found(tx, watch_id))
+        fill(tx, watch_id)
+        return _view(tx, _found(tx, watch_id), slugs)
 
     made = _write(settings, write)
-    _print(CreatedWatch(watch=made, secret=None if secret is None else secret.value))
+    _print(CreatedWatch(watch=made, secret=None if new.secret is None else new.secret.value))
 
 
 def add_to_watch(watch_id: int, chain: str, addresses: Sequence[str]) -> None:
@@ -88,12 +114,14 @@ def add_to_watch(watch_id: int, chain: str, addresses: Sequence[str]) -> None:
 
 def list_all() -> None:
     """Print every watch. Raises ConfigError, StoreError."""
-    with _stored(load_settings(os.environ)) as store:
+    settings = load_settings(os.environ)
+    slugs = _slugs_of(settings)
+    with _stored(settings) as store:
         after, rows = 0, list[Watch]()
         while rows or not after:
             rows = list_watches(store, after=after, at_most=_READ_AT_ONCE)
             for row in rows:
-                _print(_view(store, row))
+                _print(_view(store, row, slugs))
             if not rows:
                 return
             after = rows[-1].id
@@ -106,7 +134,7 @@ def show_one(watch_id: int) -> None:
     slugs = {chain.id: chain.slug for chain in chains}
     renderer = MessageRenderer(chains)
     with _stored(settings) as store, store.snapshot() as reader:
-        _print(_view(reader, _found(reader, watch_id)))
+        _print(_view(reader, _found(reader, watch_id), slugs))
         for token in list_tokens(reader, watch_id):
             shown = {
                 "chain": slugs.get(token.chain_id, str(token.chain_id)),
@@ -174,13 +202,15 @@ def _add(tx: Transaction, watch_id: int, chain: Chain, addresses: list[Address])
 
 def _change(watch_id: int, change: Callable[[Transaction], None]) -> None:
     """Change a watch and print the result."""
+    settings = load_settings(os.environ)
+    slugs = _slugs_of(settings)
 
     def write(tx: Transaction) -> WatchView:
         _found(tx, watch_id)
         change(tx)
-        return _view(tx, _found(tx, watch_id))
+        return _view(tx, _found(tx, watch_id), slugs)
 
-    _print(_write(load_settings(os.environ), write))
+    _print(_write(settings, write))
 
 
 def _write(settings: Settings, write: Callable[[Transaction], T]) -> T:
@@ -201,8 +231,12 @@ def _found(store: Readable, watch_id: int) -> Watch:
     return watch
 
 
-def _view(store: Readable, watch: Watch) -> WatchView:
-    return view_watch(watch, tokens=count_tokens(store, watch.id))
+def _slugs_of(settings: Settings) -> dict[int, str]:
+    return {chain.id: chain.slug for chain in load_chains(settings.overlay)}
+
+
+def _view(store: Readable, watch: Watch, slugs: dict[int, str]) -> WatchView:
+    return view_watch(watch, tokens=count_tokens(store, watch.id), slugs=slugs)
 
 
 def _print(value: object) -> None:

@@ -4,8 +4,11 @@ python -m tests.harness.watches.delivery_process STORE
 """
 
 import asyncio
+import subprocess
 import sys
-from contextlib import closing
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from api.watches.delivery.keep_delivering import keep_delivering
@@ -14,6 +17,7 @@ from config.settings import WatchSettings
 from core.process.stop_signals import stop_on_signals
 from sql.engine.store import Store
 from tests.harness.api.world import CHAINS
+from tests.house.sources import ROOT
 
 SETTINGS = WatchSettings(allow_http=True, allow_private=True, timeout_s=2.0)
 
@@ -28,6 +32,39 @@ async def deliver(store: Store, stop: asyncio.Event) -> None:
         observe=lambda _: None,
         stop=stop,
     )
+
+
+@asynccontextmanager
+async def delivering(store: Store) -> AsyncIterator[None]:
+    """Deliver in this process."""
+    stop = asyncio.Event()
+    running = asyncio.create_task(deliver(store, stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await running
+
+
+async def until(holds: Callable[[], bool], *, within_s: float = 20.0) -> None:
+    """Wait until it holds."""
+    ends = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < ends, "it has not come about in time"
+        await asyncio.sleep(0.02)
+
+
+def start_delivering(path: Path) -> subprocess.Popen[str]:
+    """Deliver the messages of a store in another process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.harness.watches.delivery_process", str(path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
 
 
 async def _main(store: Store) -> None:

@@ -5,11 +5,8 @@ A slow receiver delays no other, and a failing one is not forgotten.
 
 import asyncio
 import random
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,32 +27,13 @@ from tests.harness.clock import HandClock
 from tests.harness.examples import one_in
 from tests.harness.store.sample_rows import address
 from tests.harness.watches.changing_reports import TOKEN, tell, watch
-from tests.harness.watches.delivery_process import deliver
+from tests.harness.watches.delivery_process import delivering, start_delivering, until
 from tests.harness.watches.webhook_receiver import Received
-from tests.house.sources import ROOT
-from tests.watches.delivery.conftest import Receiver
+from tests.watches.conftest import Receiver
 
 pytestmark = pytest.mark.process
 
 MakeReceiver = Callable[[], Receiver]
-
-
-@asynccontextmanager
-async def delivering(store: Store) -> AsyncIterator[None]:
-    stop = asyncio.Event()
-    running = asyncio.create_task(deliver(store, stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await running
-
-
-async def until(holds: Callable[[], bool], *, within_s: float = 20.0) -> None:
-    ends = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < ends, "it has not come about in time"
-        await asyncio.sleep(0.02)
 
 
 def found(store: Store, watch_id: int) -> Watch:
@@ -276,18 +254,6 @@ async def test_the_watches_of_a_key_that_has_ended_are_paused(store: Store) -> N
     await worker._tidy()
     assert found(store, watch_id).is_paused
     await sender.aclose()
-
-
-def start_delivering(path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.harness.watches.delivery_process", str(path)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
 
 
 @pytest.mark.process
