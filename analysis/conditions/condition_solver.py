@@ -169,6 +169,9 @@ class ConditionSolver:
         if not {"answer", "callee", "balance"}.isdisjoint(sources):
             found += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
             reason = self._called.unknown()
+            if "callee" in sources and self._called.is_any():
+                # A constant that it is given may be a deadline, or all that the token contract has.
+                found += (*self._later(_LATER_DAYS[-1:]), WhatIf(input="balance", value=0))
             if reason is None and "outside" in sources and self._called.is_any():
                 reason = "state of another contract that trades do not move"
             if self._called.reads_own_quote():
@@ -200,8 +203,7 @@ class ConditionSolver:
         """Yield the counts and sums in an amount as they are after many more trades."""
         for written in self._condition.written if _COUNTED & set(sources) else ():
             bits = int(written.bits, 16)
-            kinds: tuple[Input, ...] = ("slot", "mark") if written.is_free else ()
-            for kind in kinds:
+            for kind in _STORED if written.is_free else ():
                 for slot in self._slots(kind, 0, written):
                     word = self._values.ordinary(kind, 0, slot) or 0
                     for trades in _MANY_TRADES:
@@ -683,13 +685,11 @@ class CalledContracts:
             return f"asks {address}, whose code was not examined"
         if step.operation == "answer":
             return self._is_unknown(step.arguments[0])
-        reasons = [self._is_unknown(each) for each in step.arguments if not self._is_number(each)]
+        parts = [each for each in step.arguments if self._steps[each].operation != "number"]
+        reasons = [self._is_unknown(each) for each in parts]
         if step.operation == "unknown" or not reasons:
             return "asks a contract that is not known"
         return next((reason for reason in reasons if reason is not None), None)
-
-    def _is_number(self, at: int) -> bool:
-        return self._steps[at].operation == "number"
 
     def _identity(self, step: int) -> int | None:
         return {

@@ -88,6 +88,10 @@ def feel(chain: Chain, token: ZooToken, _trader: Address) -> None:
     assert chain.send(stranger, token.address, "feel(uint256)", 2**200).success
 
 
+def set_shares(chain: Chain, token: ZooToken, _trader: Address) -> None:
+    chain.send(token.owner, token.address, "setShares(uint256)", 1)
+
+
 ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("NamedPoolToken", "NamedFeeToken", name_pool, "power"),
     ("NamedTaxToken", "NamedFeeToken", name_pool, "power"),
@@ -109,6 +113,13 @@ ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("SupplyDifferenceToken", "SupplyShareToken", burn_some, "crowd"),
     ("SupplyCapToken", "SupplyShareToken", burn_some, "crowd"),
     ("OpenLoopToken", "ListLoopToken", feel, "crowd"),
+    ("BurntArgumentToken", "NoSharesToken", burn, "untested"),
+    ("OwnersArgumentToken", "NoSharesToken", set_shares, "power"),
+    ("SyncedSaleToken", "ReadSaleToken", burn, "condition"),
+    ("OwnRelayToken", "OwnGetterToken", burn, "untested"),
+    ("FailingGetterToken", "OwnGetterToken", burn, "untested"),
+    ("AllGasToken", "LittleGasToken", feel, "untested"),
+    ("CoinFundToken", "CoinShareToken", sell_often, "untested"),
 )
 
 
@@ -146,6 +157,7 @@ async def test_a_trap_is_reported_before_it_shuts(
 ) -> None:
     chain = with_traps(chain)
     token = place(chain, trap, knows_pair=True)
+    chain.node.rpc("anvil_setBalance", token.address, hex(4))
     assert sign in signs_of(await judge(context, token.address))
     assert is_harmed(chain, token, act)
 

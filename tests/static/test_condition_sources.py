@@ -166,12 +166,12 @@ def test_the_length_of_a_partys_list_is_a_mark_in_a_test() -> None:
         pytest.param("CALLDATASIZE 0 0x80 CALLDATACOPY", set(), id="calldata"),
         pytest.param(
             "0 0 0 0 9 SLOAD GAS STATICCALL POP 0 0x1f RETURNDATASIZE ADD MSTORE",
-            set(),
+            {"callee", "unguarded"},
             id="room for what was returned",
         ),
         pytest.param(
             "0 0 0 0 7 SLOAD GAS STATICCALL POP RETURNDATASIZE 0 0x80 RETURNDATACOPY",
-            set(),
+            {"callee"},
             id="all that was returned",
         ),
     ],

@@ -21,11 +21,8 @@ WRITTEN: Final = "WRITTEN"
 
 INPUT: Final = "INPUT"
 """Kind of a call's operands. Words: target, value, gas, length of the input, and the words of it:
-of a precompile all, or none if the length is no number or above 512 bytes; of a contract two
-arguments, given or not; of an update of a pool's fee the fee."""
-
-FEE_UPDATE: Final = 0x52759651
-"""`updateDynamicLPFee(PoolKey,uint24)`. Source: v4-core IPoolManager."""
+of a precompile all, or none if the length is no number or above 512 bytes; of a contract the first
+eight arguments, or as many of them as its length has room for."""
 
 COPIED: Final = "RETURNDATACOPY"
 """Kind of a copy of return data that may exceed it. Words: start, length, size of the data."""
@@ -37,11 +34,9 @@ LAST_PRECOMPILE: Final = 0x1FF
 
 _WORD: Final = 32
 _MOST_INPUT: Final = 512
-_SELECTOR_SHIFT: Final = 224
-_FEE_ARGUMENT: Final = range(164, 196, _WORD)
-"""Offset of the fee, behind the selector and the five words of a pool's key."""
-_FIRST_ARGUMENTS: Final = range(4, 68, _WORD)
-"""Offsets of two arguments behind the selector."""
+_SELECTOR_BYTES: Final = 4
+_MOST_ARGUMENTS: Final = 8
+"""Arguments of a contract's call that are recorded: those of a router's swap."""
 
 _RANGES: Final[dict[str, tuple[tuple[int, int | None], ...]]] = {
     "MLOAD": ((0, None),),
@@ -106,20 +101,13 @@ def _record_call(
     given, length = words[-4:-2]
     whom = address_in(target)
     content: tuple[Value, ...] = ()
-    if _is_fee_update(path, given):
-        content = tuple(_words_at(machine, path, given, _FEE_ARGUMENT))
-    elif isinstance(whom, Expr) or whom > LAST_PRECOMPILE:
-        content = tuple(_words_at(machine, path, given, _FIRST_ARGUMENTS))
+    if isinstance(whom, Expr) or whom > LAST_PRECOMPILE:
+        end = _SELECTOR_BYTES + _MOST_ARGUMENTS * _WORD
+        places = range(_SELECTOR_BYTES, min(length, end) if isinstance(length, int) else end, _WORD)
+        content = tuple(_words_at(machine, path, given, places))
     elif isinstance(length, int) and length <= _MOST_INPUT:
         content = tuple(_words_at(machine, path, given, range(0, length, _WORD)))
     path.node.operands.append(Effect(kind=INPUT, pc=pc, words=(whom, value, gas, length, *content)))
-
-
-def _is_fee_update(path: PathState, given: Value) -> bool:
-    head = path.memory.load(given)
-    if isinstance(head, Expr) and head.operation == "OR":
-        head = head.arguments[0]
-    return isinstance(head, int) and head >> _SELECTOR_SHIFT == FEE_UPDATE
 
 
 def _words_at(

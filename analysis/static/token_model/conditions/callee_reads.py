@@ -80,11 +80,12 @@ def reads_of(code: ContractModel, entry: FunctionId, target: Value) -> CalleeRea
         for call in calls if caller == entry else ():
             if address_in(code.dependencies.single_value(call.target)) != target:
                 continue
+            first = call.content[0] if call.content else 0
             for selector in index.selectors[entry, pc]:
                 if selector == BALANCE_OF:
-                    holders[call.content[0]] = None
+                    holders[first] = None
                 elif selector == _EXTSLOAD:
-                    is_open |= not _is_of_pool(code, call.content[0])
+                    is_open |= not _is_of_pool(code, first)
                 else:
                     is_open |= selector not in _MOVED_BY_TRADES
     return CalleeReads(holders=tuple(holders), is_open=is_open)

@@ -363,6 +363,28 @@ class _Writer:
             if leaf.source in _GIVEN or leaf.variable in self._code.storage.roles.scale:
                 del self.leaves[leaf]
 
+    def _own_success(self, depth: int) -> None:
+        """Add the source `unknown` if a call to the contract itself may fail.
+
+        The getters that it is known to call do not, apart from the checks of a compiler.
+        """
+        answers = own_answers(self._code, self._entry)
+        getters = {getter for getter, _ in answers.returned} if answers is not None else set()
+        failing = [
+            (getter, refusal.test.condition)
+            for getter in getters
+            for refusal in self._code.functions.cfg(getter).revert_branches()
+            if not self._code.guards.is_check(refusal.test.pc, refusal.test.condition)
+        ]
+        before = dict(self.leaves)
+        for getter, condition in failing:
+            self._add_of(getter, condition, depth)
+        given = {leaf for leaf in self.leaves.keys() - before.keys() if leaf.source in _GIVEN}
+        for leaf in given:
+            del self.leaves[leaf]
+        if answers is None or self.leaves.keys() - before.keys():
+            self._add(source="unknown")
+
     def _success(self, word: Expr, depth: int) -> int:
         pc, whom = word.arguments
         target = address_in(self._code.dependencies.single_value(whom))
@@ -370,9 +392,12 @@ class _Writer:
         is_sure = self._depends_on((call.deciding() for call in calls), depth) and bool(calls)
         if isinstance(target, int) and target < _PRECOMPILES:
             return self._step("number", word=1) if is_sure else self._step("unknown")
-        self._add(source="callee")
-        if isinstance(pc, int) and may_fail(self._code, self._entry, pc):
-            self._add(source="outside")
+        if is_own_address(target):
+            self._own_success(depth)
+        else:
+            self._add(source="callee")
+            if isinstance(pc, int) and may_fail(self._code, self._entry, pc):
+                self._add(source="outside")
         step = self._step("callee", self._address(target, depth))
         return step if is_sure or not calls else self._step("unknown", step)
 

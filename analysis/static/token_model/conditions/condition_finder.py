@@ -142,6 +142,12 @@ _VALUE_SOURCES: Final = frozenset[Source](
 )
 """Sources reported for a written amount. The totals of reflection tokens are no condition."""
 
+_ARGUMENT_SOURCES: Final = _VALUE_SOURCES | frozenset[Source]({"balance", "own"})
+"""Sources reported for an argument of a call that has to succeed."""
+
+_ANSWERED_FOR: Final = frozenset[Source]({"outside", "gas"})
+"""Sources ignored for a call whose success is not examined."""
+
 _NEVER_CHECKED: Final = frozenset[Source](
     {
         *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
@@ -278,7 +284,7 @@ class _Finder:
         at_pcs = stores | returns
         return lambda site: (
             (site.pc, site.condition) in branches
-            or site.pc in (operands if site.is_operand else at_pcs)
+            or site.pc in (operands if site.is_recorded else at_pcs)
         )
 
     def _is_own_entry(self, slot: Value, parameters: ParameterRoles) -> bool:
@@ -301,23 +307,10 @@ class _Finder:
             return
         leaves = self._expressions.leaves(site.condition, site.entry)
         sources = self._sources(leaves, site)
-        if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
-            sources -= {"code", "wallet"}
-        if site.effect == "value":
-            is_scaled = not _OF_OTHERS.isdisjoint(sources) and self._roles.is_scaled_by_others(
-                site.condition, site.entry
-            )
-            sources &= _VALUE_SOURCES | (_OF_OTHERS if is_scaled else frozenset())
-        elif site.is_operand:
-            sources -= _COPIED_BY if is_copied_short(site.condition) else _ALLOCATED_BY
-        elif site.is_loop:
-            sources &= _LENGTHENING
-        elif site.effect == "overruns":
-            sources &= self._checked(sources, site)
-        elif site.effect == "writes" and self._is_zero_check(site):
-            sources -= _COMPUTED_WITH
-        if is_met and site.effect not in ("value", "marks") and not _is_indirect(site):
-            self._note_owned(leaves, site, is_called=not sources.isdisjoint(_CALLED))
+        sources &= self._harmful(sources, site)
+        if is_met and (site.is_argument or _is_judged(site)):
+            is_called = site.is_argument or not sources.isdisjoint(_CALLED)
+            self._note_owned(leaves, site, is_called=is_called)
         if not sources:
             return
         yield TradeCondition(
@@ -329,6 +322,34 @@ class _Finder:
             written=tuple(self._written(leaves)),
             fails_when=None if site.effect == "overruns" else site.fails_when,
         )
+
+    def _harmful(self, sources: Collection[Source], site: ConditionSite) -> Set[Source]:
+        """Return the sources by which the site may do harm."""
+        found = set(sources)
+        if is_code_check(self._code, site.entry, site.condition, fails_when=site.fails_when):
+            found -= {"code", "wallet"}
+        if site.is_ignored:
+            found -= _ANSWERED_FOR
+        elif site.effect == "value":
+            found &= self._valued(sources, site)
+        elif site.is_operand:
+            found -= _COPIED_BY if is_copied_short(site.condition) else _ALLOCATED_BY
+        elif site.is_loop:
+            found &= _LENGTHENING
+        elif site.effect == "overruns":
+            found &= self._checked(sources, site)
+        elif site.effect == "writes" and self._is_zero_check(site):
+            found -= _COMPUTED_WITH
+        return found
+
+    def _valued(self, sources: Collection[Source], site: ConditionSite) -> Set[Source]:
+        """Return the sources by which a stored amount, or an argument of a call, may do harm."""
+        if site.is_argument:
+            return _ARGUMENT_SOURCES
+        is_scaled = not _OF_OTHERS.isdisjoint(sources) and self._roles.is_scaled_by_others(
+            site.condition, site.entry
+        )
+        return _VALUE_SOURCES | (_OF_OTHERS if is_scaled else frozenset())
 
     def _checked(self, sources: Collection[Source], site: ConditionSite) -> Set[Source]:
         """Return the sources by which a compiler's check may fail on purpose: those that are no
@@ -380,7 +401,7 @@ class _Finder:
             owned = OwnedCondition(
                 selector=selector_of(site.entry),
                 pc=site.pc,
-                effect=site.effect,
+                effect="leads" if site.is_argument else site.effect,
                 is_listed=isinstance(variable[0], tuple),
                 slot=None if slot is None else to_hash32(slot),
                 bits=to_hash32(variable[1]),
@@ -477,10 +498,11 @@ def _addresses_in(computation: Computation) -> Iterator[Hash32]:
             yield word
 
 
-def _is_indirect(site: ConditionSite) -> bool:
-    """True for operands, loops, and checks that only decide on what may fail."""
+def _is_judged(site: ConditionSite) -> bool:
+    """True for a branch, unless it ends a loop or is a check that only decides on what may fail."""
     is_check = site.effect == "overruns" and site.fails_when is None
-    return site.is_operand or site.is_loop or is_check
+    is_branch = site.effect not in ("value", "marks")
+    return is_branch and not (site.is_operand or site.is_loop or is_check)
 
 
 _CLOCKS: Final = frozenset[Source]({"time", "block"})

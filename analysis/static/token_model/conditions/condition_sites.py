@@ -6,18 +6,20 @@ stores (reachability of stores as bit sets over the CFG, loops included); branch
 stores to variables which the former read; and written amounts.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
+from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.instruction_effects import RETURNED
-from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
+from analysis.static.evm.operand_records import COPIED, INPUT, LAST_PRECOMPILE, MEMORY, STORED
 from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
+from analysis.static.token_model.conditions.computations import is_own_purse
 from analysis.static.token_model.conditions.loops import exits
 from analysis.static.token_model.conditions.trade_conditions import ConditionEffect
 from analysis.static.token_model.contract_model import ContractModel
@@ -47,6 +49,15 @@ class ConditionSite(msgspec.Struct, frozen=True, kw_only=True):
     """True where an instruction halts by its operand, without a branch."""
     is_loop: bool = False
     """True for a branch that leaves a loop or stays in it."""
+    is_argument: bool = False
+    """True for an argument of a call that has to succeed."""
+    is_ignored: bool = False
+    """True for the success of a call which the function does not examine."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if its program counter is that of a recorded operand."""
+        return self.is_operand or self.is_argument or self.is_ignored
 
 
 class SiteFinder:
@@ -92,6 +103,8 @@ class SiteFinder:
                     fails_when=holds,
                 )
         yield from _loop_ends(flow)
+        if flow.entry in _TRADING:
+            yield from self._called(flow, [condition for _, condition in refusing])
         is_wanted = self._books(flow.entry)
         yield from self._deciding(flow, self._marked(flow, is_wanted), "writes")
         # Simulations cannot set transient storage: the branches that decide on it are flipped.
@@ -122,8 +135,12 @@ class SiteFinder:
     def _books(self, entry: FunctionId) -> Callable[[Effect], bool]:
         """Return the test for the stores or effects that matter in this function."""
         if entry in MOVERS:
-            return self._code.storage.is_balance_store
+            return self._is_move
         return self._is_approval_store if entry == APPROVE else _is_any_effect
+
+    def _is_move(self, effect: Effect) -> bool:
+        """True for a balance store, and for a call that may act: on the pool that is traded in."""
+        return effect.kind in _ACTING or self._code.storage.is_balance_store(effect)
 
     def _is_approval_store(self, effect: Effect) -> bool:
         """True for a store to an allowance or a balance: an approval may move tokens as well."""
@@ -184,9 +201,14 @@ class SiteFinder:
             if effect.kind != "SSTORE" or not is_wanted(effect):
                 continue
             for word in effect.words[:2]:
-                if any(term.operation in _MERGED for term in subterms(word)):
+                if _is_merged(word):
                     merged.append(node)
                 yield from self._comparisons(flow.entry, effect.pc, word)
+        yield from self._merging(flow, merged)
+
+    @staticmethod
+    def _merging(flow: FunctionCfg, merged: Collection[CfgNode]) -> Iterator[ConditionSite]:
+        """Yield the branches whose sides both lead to one of these nodes."""
         if not merged:
             return
         leading = flow.leading_to(merged)
@@ -196,6 +218,69 @@ class SiteFinder:
                 yield ConditionSite(
                     entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
                 )
+
+    def _called(self, flow: FunctionCfg, refusing: Iterable[Expr]) -> Iterator[ConditionSite]:
+        """Yield what calls to contracts depend on.
+
+        Of a call that has to succeed: its arguments, comparisons in them, branches that decide on
+        one, and coins beyond what the contract has. Of others: success, as they may use up the gas
+        or act on the pool.
+        """
+        required = {
+            term.arguments[0]
+            for condition in refusing
+            for term in self._code.dependencies.subexpressions(condition)
+            if term.operation == "success"
+        }
+        merged: list[CfgNode] = []
+        for node, operand in flow.operands():
+            if operand.kind != INPUT or _is_precompile(operand.words[0]):
+                continue
+            if operand.pc in required:
+                yield from self._passed(flow.entry, operand)
+                if any(map(_is_merged, operand.words[_CONTENT:])):
+                    merged.append(node)
+            elif not _is_stipend(operand.words[2]):
+                yield self._ignored(flow.entry, operand)
+        yield from self._merging(flow, merged)
+
+    def _passed(self, entry: FunctionId, operand: Effect) -> Iterator[ConditionSite]:
+        """Yield what is passed to a contract that is called: coins and arguments."""
+        target, value = operand.words[:2]
+        if is_own_address(self._code.dependencies.single_value(target)):
+            return
+        yield from self._paid(entry, operand.pc, value)
+        for word in operand.words[_CONTENT:]:
+            if not isinstance(word, Expr) or _is_deadline(word):
+                continue
+            yield ConditionSite(
+                entry=entry, pc=operand.pc, condition=word, effect="value", is_argument=True
+            )
+            for each in self._comparisons(entry, operand.pc, word):
+                yield msgspec.structs.replace(each, is_argument=True)
+
+    def _ignored(self, entry: FunctionId, operand: Effect) -> ConditionSite:
+        success = self._code.pool.intern("success", operand.pc, operand.words[0])
+        return ConditionSite(
+            entry=entry, pc=operand.pc, condition=success, effect="leads", is_ignored=True
+        )
+
+    def _paid(self, entry: FunctionId, pc: int, value: Value) -> Iterator[ConditionSite]:
+        """Yield the test for coins that a call sends, unless they are part of what there is."""
+        parts = self._code.dependencies.subexpressions(value)
+        if value == 0 or any(map(is_own_purse, parts)):
+            return
+        purse = self._code.pool.intern("SELFBALANCE")
+        condition = self._code.pool.build("LT", purse, value)
+        if isinstance(condition, Expr):
+            yield ConditionSite(
+                entry=entry,
+                pc=pc,
+                condition=condition,
+                effect="refuses",
+                fails_when=True,
+                is_argument=True,
+            )
 
     def halting(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
         """Yield the operands with which an instruction halts the call, as conditions: memory beyond
@@ -303,7 +388,33 @@ _UNPAID_BYTES: Final = 2**22
 """Memory that costs 33 million gas, more than any transaction has."""
 
 _MERGED: Final = frozenset({"phi", "top"})
+_TRADING: Final = (*MOVERS, APPROVE)
+_ACTING: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
+_CONTENT: Final = 4
+"""Index of the first argument among the words of a recorded call."""
+_STIPEND: Final = 2_300
+"""Gas with which a callee can do nothing but log."""
 COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
+
+
+def _is_precompile(target: Value) -> bool:
+    return isinstance(target, int) and target <= LAST_PRECOMPILE
+
+
+def _is_stipend(gas: Value) -> bool:
+    return isinstance(gas, int) and gas <= _STIPEND
+
+
+def _is_merged(word: Value) -> bool:
+    return any(term.operation in _MERGED for term in subterms(word))
+
+
+def _is_deadline(word: Expr) -> bool:
+    """True for the time of the block, or a constant later: no swap is late for it."""
+    match word:
+        case Expr(operation="ADD", arguments=(int(), Expr(operation="TIMESTAMP"))):
+            return True
+    return word.operation == "TIMESTAMP"
 
 
 def _is_any_effect(effect: Effect) -> bool:

@@ -10,7 +10,6 @@ from typing import Final
 from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId, selector_of
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
-from analysis.static.evm.operand_records import FEE_UPDATE
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
@@ -24,6 +23,11 @@ _RETURNED_FEE: Final = 2
 
 _LOW: Final = 50_000
 """Hundredths of a basis point: five percent."""
+
+_FEE_UPDATE: Final = 0x52759651
+"""`updateDynamicLPFee(PoolKey,uint24)`. Source: v4-core IPoolManager."""
+_FEE_ARGUMENT: Final = 5
+"""Index of the fee, behind the five words of a pool's key."""
 
 _FEE_MASK: Final = 0xFFFFFF
 _SELECTOR_SHIFT: Final = 224
@@ -42,7 +46,9 @@ def _updates(code: ContractModel) -> Iterator[FunctionId]:
         for node, effect in flow.effects():
             if effect.kind in _CALLS and _is_update(code, effect):
                 calls = operand_index(code).calls.get((entry, effect.pc), [])
-                fees = [call.content[0] for call in calls if len(call.content) == 1]
+                fees = [
+                    call.content[_FEE_ARGUMENT] for call in calls if call.content[_FEE_ARGUMENT:]
+                ]
                 if not fees or not all(_is_low(code, flow, node, fee) for fee in fees):
                     yield entry
 
@@ -66,7 +72,7 @@ def _is_low_override(word: Value) -> bool:
 
 def _is_update(code: ContractModel, effect: Effect) -> bool:
     head = code.dependencies.single_value(effect.words[1])
-    return not isinstance(head, int) or head >> _SELECTOR_SHIFT == FEE_UPDATE
+    return not isinstance(head, int) or head >> _SELECTOR_SHIFT == _FEE_UPDATE
 
 
 def _is_low(code: ContractModel, flow: FunctionCfg, node: CfgNode, fee: Value) -> bool:
