@@ -11,7 +11,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.conditions.condition_evaluator import Changed, Evaluator, address_of_word
+from analysis.conditions.called_contracts import CalledContracts
+from analysis.conditions.condition_evaluator import Changed, Evaluator
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade, WhatIf
 from analysis.conditions.flip_search import (
     all_flips,
@@ -22,7 +23,7 @@ from analysis.conditions.flip_search import (
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
-from analysis.static.token_model.caps.cap_rules import ComputationStep, constant
+from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.static.token_model.conditions.trade_conditions import (
     Source,
     StoredValues,
@@ -79,6 +80,7 @@ _ODD: Final = frozenset({"AND", "OR", "XOR", "MOD", "BYTE", "EXP"})
 _OUTCOMES: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO", "AND", "OR"})
 
 _COUNTED: Final = frozenset[Source]({"counter", "mark"})
+_MOVED: Final = _COUNTED | {"own"}
 _MOST_TRADES: Final = 2**32
 _SOON: Final = 2_000
 """Trades that a token may well see within a month."""
@@ -200,21 +202,22 @@ class ConditionSolver:
         )
 
     def _counted(self, sources: Collection[Source]) -> Iterator[WhatIf]:
-        """Yield the counts and sums in an amount as they are after many more trades."""
-        for written in self._condition.written if _COUNTED & set(sources) else ():
+        """Yield counts and sums after many more trades, and what a party's own calls store."""
+        own = self._setting.contract
+        for written in self._condition.written if _MOVED & set(sources) else ():
             bits = int(written.bits, 16)
-            for kind in _STORED if written.is_free else ():
-                for slot in self._slots(kind, 0, written):
-                    word = self._values.ordinary(kind, 0, slot) or 0
-                    for trades in _MANY_TRADES:
-                        count = ((word & bits) >> lowest_bit(bits)) + trades * (written.step or 1)
-                        found = WhatIf(
-                            input=kind,
-                            value=_placed(word, bits, count),
-                            slot=slot,
-                            contract=self._setting.contract,
-                        )
-                        yield self._as_counted(found, word, written)
+            places = [(kind, slot) for kind in _STORED for slot in self._slots(kind, 0, written)]
+            for kind, slot in places if written.is_free or written.is_own else ():
+                word = self._values.ordinary(kind, 0, slot) or 0
+                usual = (word & bits) >> lowest_bit(bits)
+                counts = [usual + trades * (written.step or 1) for trades in _MANY_TRADES]
+                counts += [int(stored, 16) >> lowest_bit(bits) for stored in written.constants]
+                for count in counts:
+                    value = _placed(word, bits, count)
+                    found = WhatIf(
+                        input=kind, value=value, slot=slot, contract=own, is_standing=written.is_own
+                    )
+                    yield self._as_counted(found, word, written)
 
     def _solved(self, sources: Collection[Source]) -> tuple[list[WhatIf], bool]:
         """Return what-ifs that flip the condition, for each choice of phi operands; and True if it
@@ -607,94 +610,3 @@ class ConditionSolver:
 def _placed(word: int, bits: int, value: int) -> int:
     """Return the word of a slot with the variable at `bits` set to a value."""
     return word & ~bits & MASK | (value << lowest_bit(bits)) & bits
-
-
-class CalledContracts:
-    """Contracts that one condition calls."""
-
-    def __init__(
-        self, condition: TradeCondition, setting: OrdinaryTrade, accounts: Collection[Address]
-    ) -> None:
-        """`accounts`: callees that have no code and cannot get any."""
-        self._steps = condition.steps
-        self._is_open = "unguarded" in condition.sources
-        self._setting = setting
-        self._accounts = accounts
-
-    def unknown(self) -> str | None:
-        """Return why a called contract is not known, else None."""
-        reasons = [
-            self._is_unknown(step.arguments[0])
-            for step in self._steps
-            if step.operation in ("answer", "callee")
-        ]
-        reasons += [self._is_unasked(target, holder) for target, holder in self._holders()]
-        return next((reason for reason in reasons if reason is not None), None)
-
-    def is_any(self) -> bool:
-        """True if a contract is called: not only accounts without code, whose calls pass."""
-        called = [
-            self._account(step.arguments[0])
-            for step in self._steps
-            if step.operation in ("answer", "callee")
-        ]
-        return any(
-            target is None or (target and address_of_word(target) not in self._accounts)
-            for target in called
-        )
-
-    def reads_own_quote(self) -> bool:
-        """True if it reads the balance of the token contract in the quote."""
-        token, has_quote = int(self._setting.token, 16), int(self._setting.quote, 16) != 0
-        return has_quote and any(self._account(holder) == token for _, holder in self._holders())
-
-    def _holders(self) -> Iterator[tuple[int, int]]:
-        """Yield the steps of a contract and of an account whose balance is read from it."""
-        for step in self._steps:
-            if step.operation == "answer":
-                target, *holders = step.arguments
-                yield from ((target, holder) for holder in holders)
-
-    def _is_unasked(self, target: int, holder: int) -> str | None:
-        """Return why a balance of another token is not known, else None: the quote's of pools moves
-        with prices, and that of the token contract is moved by dust."""
-        quote, account = self._account(target), self._account(holder)
-        is_quote = quote is None or quote == int(self._setting.quote, 16)
-        if account is not None and is_quote:
-            address = address_of_word(account)
-            if address in self._setting.known or account == int(self._setting.token, 16):
-                return None
-        return "asks another contract for the balance of an account that trades do not move"
-
-    def _account(self, at: int) -> int | None:
-        found = constant(self._steps, at, self._setting.words)
-        return self._identity(at) if found is None else found
-
-    def _is_unknown(self, at: int) -> str | None:
-        """Return why the contract that a step names is not known, else None. A contract returned
-        by a known one is known too: the wrapped coin of a router, the pair of a factory."""
-        step = self._steps[at]
-        target = self._account(at)
-        if target is not None:
-            address = address_of_word(target)
-            if address in self._setting.known:
-                return None
-            if address in self._accounts or not target:
-                # Calls pass and return nothing: no code can ever be there, nor at address zero.
-                return "anybody may set the address that it calls" if self._is_open else None
-            return f"asks {address}, whose code was not examined"
-        if step.operation == "answer":
-            return self._is_unknown(step.arguments[0])
-        parts = [each for each in step.arguments if self._steps[each].operation != "number"]
-        reasons = [self._is_unknown(each) for each in parts]
-        if step.operation == "unknown" or not reasons:
-            return "asks a contract that is not known"
-        return next((reason for reason in reasons if reason is not None), None)
-
-    def _identity(self, step: int) -> int | None:
-        return {
-            "this": int(self._setting.token, 16),
-            "caller": int(self._setting.router, 16),
-            "to": int(self._setting.pool, 16),
-            "from": int(self._setting.trader, 16),
-        }.get(self._steps[step].operation)

@@ -80,6 +80,32 @@ def rebate(r: Robbery) -> None:
     r.call(r.attacker, "collect(address,uint256,uint256)", r.victim, 1, 2**256 - r.before // 2)
 
 
+def after_one(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", r.attacker, 1)
+    to_operator = "operatorSend(address,address,uint256)"
+    r.call(r.attacker, to_operator, r.victim, r.attacker, r.before // 2)
+
+
+def after_revocation(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", r.attacker, 0)
+    r.spend(r.attacker)
+
+
+def after_decrease(r: Robbery) -> None:
+    r.call(r.victim, "decreaseAllowance(address,uint256)", r.attacker, 1)
+    r.spend(r.attacker)
+
+
+def after_payment(r: Robbery) -> None:
+    r.call(r.victim, "transfer(address,uint256)", r.attacker, 1)
+    r.spend(r.attacker)
+
+
+def through_router(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", KEEPER, 2**256 - 1)
+    r.call(KEEPER, TRANSFER_FROM, r.attacker, r.attacker, int(r.victim, 16))
+
+
 def to_the_token(r: Robbery) -> None:
     r.call(r.attacker, "transferFrom(address,address,uint256)", r.victim, r.token, r.before // 2)
 
@@ -107,6 +133,8 @@ def all_of_them(r: Robbery) -> None:
     r.call(KEEPER, "decreaseAllowance(address,uint256)", r.attacker, HUGE)
     approved_beside(r)
     without_low_half(r)
+    for act in (after_one, after_revocation, after_decrease):
+        act(r)
 
 
 def from_the_poor(r: Robbery) -> None:
@@ -134,6 +162,11 @@ ROWS = (
     Row(contract="BatchSpender", rob=in_batch),
     Row(contract="BranchCheck", rob=negative_credit),
     Row(contract="LoweredAllowance", rob=below_zero, has_keeper=True),
+    Row(contract="ApprovalOfAll", rob=after_one),
+    Row(contract="RevokedIsAll", rob=after_revocation),
+    Row(contract="LoweredIsAll", rob=after_decrease),
+    Row(contract="PaidIsSpender", rob=after_payment),
+    Row(contract="AmountIsPayer", rob=through_router),
     Row(contract="OperatorBeside", rob=approved_beside, has_keeper=True),
     Row(contract="NamedAccount", rob=named, has_keeper=True),
     Row(contract="Rebate", rob=rebate),

@@ -2,10 +2,12 @@
 
 Determines allowance_bypass and privileged_spenders. Strangers try first, then all accounts that the
 code may treat specially. Wallets are funded by state override, so that they have no approvals; a
-real holder first revokes its possible approvals. Source: the specification, "Simulation".
+real holder first revokes its possible approvals. Others approve little, or none, or send a little:
+no more of theirs may be taken then. Source: the specification, "Simulation".
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -13,11 +15,13 @@ from analysis.scenarios.theft.attack_setup import AttackCall, AttackSetup, trans
 from analysis.scenarios.theft.theft_attempts import TheftAttempt, TheftOutcome
 from analysis.scenarios.trade.transfer import Wallet
 from core.evm.abi import call_data
-from core.evm.primitives import Address
+from core.evm.primitives import Address, RawAmount
 
 _STRANGERS = 3
 _MOST_RECIPIENTS = 8
 _UNLIMITED = 2**256 - 1
+_LITTLE_SHARE = 100
+"""Divisor of what the attacker tries to take."""
 
 
 class BypassFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +36,11 @@ class BypassFindings(msgspec.Struct, frozen=True, kw_only=True):
 def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[TheftAttempt]:
     """Return attempts on wallets funded by override; where none can be, on a real holder. Empty:
     there is neither."""
-    return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
+    return [
+        *_by_strangers(attack, suspects),
+        *_by_suspects(attack, suspects),
+        *_beyond_consent(attack),
+    ]
 
 
 def conclude(
@@ -86,6 +94,54 @@ def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]
         data = call_data("approve(address,uint256)", spender, _UNLIMITED)
         yield f"approve {spender}", data
     yield "send nothing", call_data("transfer(address,uint256)", wallet.address, 0)
+
+
+def _beyond_consent(attack: AttackSetup) -> Iterator[TheftAttempt]:
+    """Yield attempts to take much of a wallet that has consented to little, or to nothing."""
+    stranger = attack.account("taker")
+    for steps, wallet in zip(_LITTLE, attack.wallets("consenting"), strict=False):
+        little = _little(wallet)
+        amounts = {"none": 0, "little": little, "much": wallet.amount_raw}
+        plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
+        acts = [
+            AttackCall(sender=wallet.address, data=call_data(signature, stranger, amounts[amount]))
+            for signature, amount in steps
+        ]
+        what = ", ".join(f"{signature} of {amounts[amount]}" for signature, amount in steps)
+        yield msgspec.structs.replace(
+            plain,
+            acts=(*acts, *plain.acts),
+            what=f"the wallet sends {what}, then {plain.what}",
+            given_raw=RawAmount(2 * little),
+        )
+
+
+def _little(wallet: Wallet) -> int:
+    return max(1, wallet.amount_raw // _LITTLE_SHARE)
+
+
+def after_approval(attempt: TheftAttempt) -> TheftAttempt:
+    """Return the attempt after the wallet has let the attacker spend a little."""
+    wallet, little = attempt.wallet, _little(attempt.wallet)
+    data = call_data(_APPROVE, attempt.attacker, little)
+    return msgspec.structs.replace(
+        attempt,
+        acts=(AttackCall(sender=wallet.address, data=data), *attempt.acts),
+        what=f"after an approval of {little}, {attempt.what}",
+        given_raw=RawAmount(2 * little),
+    )
+
+
+_APPROVE: Final = "approve(address,uint256)"
+_LITTLE: Final = (
+    ((_APPROVE, "little"),),
+    ((_APPROVE, "none"),),
+    ((_APPROVE, "much"), (_APPROVE, "none")),
+    (("increaseAllowance(address,uint256)", "little"),),
+    (("decreaseAllowance(address,uint256)", "little"),),
+    (("transfer(address,uint256)", "little"),),
+)
+"""Calls by which a wallet consents to a stranger's taking little, or nothing."""
 
 
 def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[TheftAttempt]:

@@ -3,13 +3,13 @@
 Determines funds_can_be_drained, together with the bypass. Candidates are the functions that may
 write balances or allowances. Each is called with the wallet as each address argument, by strangers
 and by all accounts that the code may treat specially, and followed by a `transferFrom`, in case the
-call made one possible. A loss that a bystander shares (a rebase) is no drain. Source: the
-specification, "Simulation".
+call made one possible. A few are tried by an account that the wallet lets spend a little. A loss
+that a bystander shares (a rebase) is no drain. Source: the specification, "Simulation".
 """
 
 from collections.abc import Collection, Sequence
 
-from analysis.scenarios.theft.allowance_bypass import disallowed
+from analysis.scenarios.theft.allowance_bypass import after_approval, disallowed
 from analysis.scenarios.theft.argument_filling import CallTemplate, call_templates, fill
 from analysis.scenarios.theft.attack_setup import AttackCall, AttackSetup, transfer_from
 from analysis.scenarios.theft.theft_attempts import MOST_ATTEMPTS, TheftAttempt, TheftOutcome
@@ -19,6 +19,7 @@ from core.evm.primitives import Address
 
 _MOST_BY_STRANGERS = MOST_ATTEMPTS
 _MOST_BY_SUSPECTS = 2 * MOST_ATTEMPTS
+_MOST_BY_SPENDER = 10
 
 
 def write_attempts(
@@ -29,7 +30,12 @@ def write_attempts(
     stranger = attack.account("burglar")
     by_strangers = _attempts(attack, movers, [stranger])
     by_suspects = _attempts(attack, movers, suspects)
-    return [*by_strangers[:_MOST_BY_STRANGERS], *by_suspects[:_MOST_BY_SUSPECTS]]
+    by_spender = _attempts(attack, movers, [attack.account("spender")])
+    return [
+        *by_strangers[:_MOST_BY_STRANGERS],
+        *by_suspects[:_MOST_BY_SUSPECTS],
+        *map(after_approval, by_spender[:_MOST_BY_SPENDER]),
+    ]
 
 
 def conclude(

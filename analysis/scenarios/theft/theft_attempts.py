@@ -60,6 +60,8 @@ class TheftAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """Token balance given to the attacker, where its balance slot is known."""
     has_code: bool = False
     """True if the attacker is a contract."""
+    given_raw: RawAmount = RawAmount(0)
+    """Tokens that the wallet itself sends or approves: a loss of no more is no theft."""
 
 
 class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -375,17 +377,19 @@ def _read_attempt(
         what=attempt.what,
         before_raw=wallet[0] if wallet else None,
         after_raw=wallet[1] if wallet else None,
-        has_moved=_has_moved(wallet, values("bystander")) if wallet and is_fair else None,
+        has_moved=_has_moved(attempt, wallet, values("bystander")) if wallet and is_fair else None,
         has_grown=is_fair and change("wallet") > explained,
         reason="" if results[-1].ok else decode_revert(results[-1].data, results[-1].message),
     )
 
 
-def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bool | None:
-    """True if the wallet lost tokens, and clearly a larger share of them than the bystander did.
-    None: the loss is not clearly larger."""
+def _has_moved(
+    attempt: TheftAttempt, wallet: tuple[int, int], bystander: tuple[int, int] | None
+) -> bool | None:
+    """True if the wallet lost tokens that it did not give, and clearly a larger share than the
+    bystander did. None: the loss is not clearly larger."""
     before, after = wallet
-    if after >= before:
+    if after + attempt.given_raw >= before:
         return False
     if bystander is None or bystander[1] >= bystander[0]:
         return True

@@ -32,6 +32,10 @@ _AMOUNTS: Final[dict[FunctionId, int]] = {
 }
 """Offset of the amount in calldata, by function whose first argument is the payer."""
 
+_ERC1271: Final = 0x1626BA7E
+_MAGIC: Final = (_ERC1271, _ERC1271 << 224)
+"""Answer of a contract that a signature is its own, as read from the word or its first bytes."""
+
 
 def settled(
     prover: CustodyProver,
@@ -56,6 +60,8 @@ def settled(
         mine = {debt for debt in open_debts if debt.kind == "debit" and debt.whose is whose}
         if any(debt.amount is None for debt in mine) or whose is None:
             continue
+        if entry in _AMOUNTS and not _is_payer(prover, whose):
+            continue  # routers with an endless allowance pass on whatever their callers name
         total = added(*(debt.amount for debt in mine if debt.amount is not None))
         if _is_endless(prover, facts, whose):
             open_debts -= mine
@@ -79,13 +85,17 @@ def is_of_payer_alone(
     All debts of the path together take no more from it than the amount that is named.
     """
     at = _AMOUNTS.get(entry)
-    payer = prover.code.pool.intern("CALLDATALOAD", _PAYER)
-    if at is None or debt.kind != "debit" or debt.whose is None or party(debt.whose) is not payer:
+    if at is None or debt.kind != "debit" or not _is_payer(prover, debt.whose):
         return False
     mine = [each for each in debts if each.kind == "debit" and each.whose is debt.whose]
     amounts = [each.amount for each in mine if each.amount is not None and not each.is_opaque]
     amount = plus([prover.code.pool.intern("CALLDATALOAD", at)])
     return len(amounts) == len(mine) and prover.covers(entry, added(*amounts), amount)
+
+
+def _is_payer(prover: CustodyProver, whose: Value | None) -> bool:
+    """True if it is the first argument."""
+    return whose is not None and party(whose) is prover.code.pool.intern("CALLDATALOAD", _PAYER)
 
 
 def _is_endless(prover: CustodyProver, facts: frozenset[Fact], whose: Value) -> bool:
@@ -147,7 +157,7 @@ def _answers_itself(fact: EqualityFact, whose: Value) -> bool:
         isinstance(one, Expr)
         and one.operation == "result"
         and party(one.arguments[0]) is whose
-        and isinstance(other, int)
+        and other in _MAGIC
         for one, other in ((fact.one, fact.other), (fact.other, fact.one))
     )
 

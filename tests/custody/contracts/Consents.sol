@@ -38,6 +38,71 @@ contract BranchCheck is Erc20 {
     }
 }
 
+/// An approval of any amount makes the spender an operator of everything.
+contract ApprovalOfAll is Erc20 {
+    mapping(address => mapping(address => bool)) private _operators;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function approve(address spender, uint256 amount) public override returns (bool) {
+        _operators[msg.sender][spender] = true;
+        return super.approve(spender, amount);
+    }
+
+    function operatorSend(address from, address to, uint256 amount) external {
+        require(_operators[from][msg.sender], "operator");
+        _move(from, to, amount);
+    }
+}
+
+/// A revocation is an approval of everything.
+contract RevokedIsAll is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function approve(address spender, uint256 amount) public override returns (bool) {
+        return super.approve(spender, amount == 0 ? type(uint256).max : amount);
+    }
+}
+
+/// An allowance that is lowered below zero is endless.
+contract LoweredIsAll is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function decreaseAllowance(address spender, uint256 by) external {
+        unchecked {
+            _allowances[msg.sender][spender] -= by;
+        }
+    }
+}
+
+/// The recipient of a payment may spend the rest.
+contract PaidIsSpender is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transfer(address to, uint256 amount) external override returns (bool) {
+        _allowances[msg.sender][to] = type(uint256).max;
+        _move(msg.sender, to, amount);
+        return true;
+    }
+}
+
+/// A large amount is the address of a payer that has approved the caller, such as a router.
+contract AmountIsPayer is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        if (amount <= SUPPLY) {
+            _spend(from, amount);
+            _move(from, to, amount);
+            return true;
+        }
+        address payer = address(uint160(amount));
+        require(_allowances[payer][msg.sender] == type(uint256).max, "allowance");
+        _move(payer, to, _balances[payer]);
+        return true;
+    }
+}
+
 /// A keeper lowers an allowance below zero.
 contract LoweredAllowance is Erc20 {
     address private immutable _keeper;

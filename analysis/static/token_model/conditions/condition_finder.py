@@ -138,11 +138,12 @@ _VALUE_SOURCES: Final = frozenset[Source](
     {
         *("time", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
         *("code", "wallet", "answer", "outside", "unguarded", "counter", "mark", "input", "hash"),
+        "own",
     }
 )
 """Sources reported for a written amount. The totals of reflection tokens are no condition."""
 
-_ARGUMENT_SOURCES: Final = _VALUE_SOURCES | frozenset[Source]({"balance", "own"})
+_ARGUMENT_SOURCES: Final = _VALUE_SOURCES | frozenset[Source]({"balance"})
 """Sources reported for an argument of a call that has to succeed."""
 
 _ANSWERED_FOR: Final = frozenset[Source]({"outside", "gas"})
@@ -151,13 +152,13 @@ _ANSWERED_FOR: Final = frozenset[Source]({"outside", "gas"})
 _NEVER_CHECKED: Final = frozenset[Source](
     {
         *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
-        *("code", "wallet", "answer", "outside", "counter", "mark", "unguarded"),
+        *("code", "wallet", "answer", "outside", "counter", "mark", "unguarded", "own"),
     }
 )
 """Sources on which a compiler check depends only through the author's own arithmetic. A count or
 sum that trades move reaches its limit only if it is narrow."""
 
-_LENGTHENING: Final = _NEVER_CHECKED | {"balance", "own"}
+_LENGTHENING: Final = _NEVER_CHECKED | {"balance"}
 """Sources of the length of a loop that may take more gas than there is."""
 
 _GROWING: Final = frozenset[Source]({"counter", "mark", "coins"})
@@ -281,11 +282,8 @@ class _Finder:
         stores = {effect.pc for node, effect in flow.effects() if node in met}
         returns = {note.pc for note in self._code.notes.returns.values()}
         operands = {operand.pc for node, operand in flow.operands() if node in met}
-        at_pcs = stores | returns
-        return lambda site: (
-            (site.pc, site.condition) in branches
-            or site.pc in (operands if site.is_recorded else at_pcs)
-        )
+        at_pcs = stores | returns | operands
+        return lambda site: (site.pc, site.condition) in branches or site.pc in at_pcs
 
     def _is_own_entry(self, slot: Value, parameters: ParameterRoles) -> bool:
         """True if the slot is an entry of a party that only it writes, and not by a trade."""

@@ -54,11 +54,6 @@ class ConditionSite(msgspec.Struct, frozen=True, kw_only=True):
     is_ignored: bool = False
     """True for the success of a call which the function does not examine."""
 
-    @property
-    def is_recorded(self) -> bool:
-        """True if its program counter is that of a recorded operand."""
-        return self.is_operand or self.is_argument or self.is_ignored
-
 
 class SiteFinder:
     """Finder of the sites of one contract's functions."""
@@ -197,9 +192,13 @@ class SiteFinder:
         """Yield comparisons whose results are part of a stored value; and, where a phi is stored,
         the branches whose merged sides both lead to the store."""
         merged: list[CfgNode] = []
-        for node, effect in flow.effects():
-            if effect.kind != "SSTORE" or not is_wanted(effect):
-                continue
+        stores = [
+            (node, effect)
+            for node, effect in flow.effects()
+            if effect.kind == "SSTORE" and is_wanted(effect)
+        ]
+        stores += [(node, operand) for node, operand in flow.operands() if operand.kind == STORED]
+        for node, effect in stores:
             for word in effect.words[:2]:
                 if _is_merged(word):
                     merged.append(node)
@@ -384,8 +383,8 @@ _ASKING: Final = frozenset(
 _SIZING: Final = frozenset({"phi", "top", "ADD", "SUB", "AND", "NOT", "MUL", "SHL", "LT", "GT"})
 """Operations with which compilers round and add up lengths."""
 
-_UNPAID_BYTES: Final = 2**22
-"""Memory that costs 33 million gas, more than any transaction has."""
+_UNPAID_BYTES: Final = 2**18
+"""Memory that costs two million gas where it is logged: more than a sale is worth."""
 
 _MERGED: Final = frozenset({"phi", "top"})
 _TRADING: Final = (*MOVERS, APPROVE)
