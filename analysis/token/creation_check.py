@@ -104,6 +104,7 @@ async def check_creation(
     except (UpstreamError, msgspec.DecodeError):
         return None
     unexplained = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
+    unexplained += _consents(named.entries, state, answers, own={token, state.sender})
     return _findings(
         state,
         events,
@@ -316,6 +317,27 @@ def _hidden_allowances(
                 )
             )
     return hidden
+
+
+def _consents(
+    entries: Sequence[Entry], state: CreationState, answers: _Answers, *, own: Set[Address]
+) -> list[Hash32]:
+    """Return the words of two accounts that no allowance shows: of operators, as in ERC-777.
+
+    What the token and its creator consent to is theirs.
+    """
+    return [
+        entry.slot
+        for entry in entries
+        if len(entry.accounts) > 1
+        and state.words[entry.slot]
+        and own.isdisjoint(entry.accounts[:1])
+        and not any(
+            answers.allowances.get(pair)
+            for one, other in pairwise(entry.accounts)
+            for pair in ((one, other), (other, one))
+        )
+    ]
 
 
 async def _approvers(

@@ -193,12 +193,13 @@ class UnprovedCredits(msgspec.Struct, frozen=True, kw_only=True):
         """Return the report field. `probed`: functions that were called with success, moved tokens
         and created none; empty if some call created balances, or not all were called.
 
-        None: bounds or merged values prevented the proof, and calls did not stand in for it.
+        None: merged values prevented the proof, or its bounds did and no call stood in for it.
         """
         if any(each.is_certain for each in self.every):
             return True
         is_out_of_reach = any(
-            each.setter.authority == "named" or each.is_unseen for each in self.live
+            each.setter.authority == "named" or each.is_unseen or not each.is_cut_short
+            for each in self.live
         )
         called = {each.setter.selector for each in self.live}
         if self.past or is_out_of_reach or not called.issubset(probed):

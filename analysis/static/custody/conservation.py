@@ -58,6 +58,7 @@ _LARGEST_EXACT: Final = 1_500
 _LARGEST_GATED: Final = 500
 """Nodes of a function whose branches for privileged callers are searched too."""
 _LOST: Final = "a path was not followed"
+_MANY: Final = "too many paths"
 _CONSTANT: Final = "a store to a constant place, which may be a balance"
 _PLACE: Final = "the place of a store is not known"
 _AMOUNT: Final = "the stored amount is not known"
@@ -80,6 +81,11 @@ class UnprovedSum(msgspec.Struct, frozen=True, kw_only=True):
     """True if the account is not known, so that no simulated call shows the credit."""
     is_certain: bool
     """False if the bounds of the search, or merged values, may be the reason."""
+
+    @property
+    def is_cut_short(self) -> bool:
+        """True if the search ended at its bound, and found no reason before."""
+        return self.reason in (_MANY, _LOST)
 
 
 class _Slice(CustodySlice):
@@ -272,7 +278,7 @@ class ConservationSearch(PathSearch):
         self.is_cut = True
         pcs = [effect.pc for effects in self.slice.events.values() for effect in effects]
         self._open(
-            BalanceLedger(pc=min(pcs, default=0), broken="too many paths", is_cut=True),
+            BalanceLedger(pc=min(pcs, default=0), broken=_MANY, is_cut=True),
             is_privileged=False,
         )
 

@@ -226,6 +226,7 @@ def _credit(finder: SetterFinder, found: UnprovedSum) -> UnprovedCredit:
         reason=found.reason,
         is_unseen=found.is_unseen,
         is_certain=found.is_certain,
+        is_cut_short=found.is_cut_short,
     )
 
 

@@ -99,6 +99,8 @@ class UnprovedCredit(msgspec.Struct, frozen=True, kw_only=True):
     """True if the account is not known, so that no simulated call shows the credit."""
     is_certain: bool
     """False if the bounds of the proof, or merged values, may be the reason."""
+    is_cut_short: bool = False
+    """True if the proof ended at its bound, and found no reason before."""
 
 
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
