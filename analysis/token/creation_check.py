@@ -104,7 +104,8 @@ async def check_creation(
     except (UpstreamError, msgspec.DecodeError):
         return None
     unexplained = [slot for slot in named.unknown if state.words[slot] >= max(1, least)]
-    unexplained += _consents(named.entries, state, answers, own={token, state.sender})
+    holders = {*around.pools, *events.credited} - {token, state.sender}
+    unexplained += _consents(named.entries, state, answers, holders)
     return _findings(
         state,
         events,
@@ -320,18 +321,16 @@ def _hidden_allowances(
 
 
 def _consents(
-    entries: Sequence[Entry], state: CreationState, answers: _Answers, *, own: Set[Address]
+    entries: Sequence[Entry], state: CreationState, answers: _Answers, holders: Set[Address]
 ) -> list[Hash32]:
-    """Return the words of two accounts that no allowance shows: of operators, as in ERC-777.
-
-    What the token and its creator consent to is theirs.
-    """
+    """Return the words of a holder and another account that no allowance shows: of operators, as in
+    ERC-777."""
     return [
         entry.slot
         for entry in entries
-        if len(entry.accounts) > 1
+        if len(entry.keys) == len(entry.accounts) == _PARTIES
         and state.words[entry.slot]
-        and own.isdisjoint(entry.accounts[:1])
+        and entry.accounts[0] in holders
         and not any(
             answers.allowances.get(pair)
             for one, other in pairwise(entry.accounts)

@@ -62,7 +62,7 @@ UNNAMED = ("PremintOfHash", "PremintOfOddSlots")
 """Keys that only a tracer of hashes finds."""
 
 VEILED = ("VeiledUntilOpened", "VeiledByCap", "VeiledShares")
-UNPROVED = ("PremintAtPlace", "PremintInCrowd", "Misnamed", *VEILED)
+UNPROVED = ("PremintAtPlace", "PremintInCrowd", "Misnamed", "OperatorOfPair", *VEILED)
 
 HONEST = (
     "HonestPlain",
@@ -79,6 +79,7 @@ HONEST = (
     "HonestOwnerAllows",
     "OldAirdrop",
     "HonestPayer",
+    "OperatorOfCreator",
 )
 
 

@@ -631,6 +631,31 @@ contract OldOfFund is Old {
     constructor(address keeper, address, address) { balanceOf[keeper] = totalSupply; }
 }
 
+/// Operators move what is a holder's, as in ERC-777.
+abstract contract Operated is Plain {
+    mapping(address => mapping(address => bool)) internal _operators;
+
+    function operatorSend(address from, address to, uint256 amount) external {
+        require(_operators[from][msg.sender], "operator");
+        _move(from, to, amount);
+    }
+}
+
+/// A keeper may take the pair's tokens.
+contract OperatorOfPair is Operated {
+    constructor(address keeper, address pair, address) {
+        _move(msg.sender, pair, 1000 ether);
+        _operators[pair][keeper] = true;
+    }
+}
+
+/// Honest: a keeper may take the creator's.
+contract OperatorOfCreator is Operated {
+    constructor(address keeper, address, address) {
+        _operators[msg.sender][keeper] = true;
+    }
+}
+
 /// The events name the sender, the balance is the owner's.
 contract Misnamed is Old {
     constructor(address keeper, address, address) {
