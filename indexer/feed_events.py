@@ -1,6 +1,6 @@
 """Lines of a followed span for the feed: tokens that are new, and liquidity that left pools."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -10,10 +10,13 @@ from config.facts.pool_family import FAMILIES, WithdrawalEvent
 from core.evm.event_signatures import EventForm
 from core.evm.primitives import Address, Hash32, HexBytes, RawAmount
 from core.report.feed_lines import FeedDetail, FeedLine, LiquidityWithdrawal, TokenLaunch
+from core.report.liquidity_cliff import CLIFF_PCT, LiquidityCliff
 from core.report.rows import LaunchRow, PoolRow
 from indexer.decode.hex_columns import encode_hex
 from indexer.decode.log_columns import NO_HASH, WORD_BYTES, LogGroup
 from indexer.events import Reading, SpanWrite, untracked_tokens
+from indexer.pool_losses import PoolLosses
+from sql.chain.cliff_tables import insert_cliffs
 from sql.chain.feed_tables import write_lines
 from sql.chain.launch_tables import list_launches
 from sql.chain.pool_tables import PoolFacts, find_first_pool_block, find_pools
@@ -67,7 +70,9 @@ class FeedEvents:
         """Append the lines of a followed span, in order of the chain."""
         if not write.is_followed:
             return 0
-        lines = [*self._launches(write), *self._withdrawals(write)]
+        withdrawals = [*self._withdrawals(write)]
+        insert_cliffs(write.tx, _cliffs(withdrawals), chain_id=self._chain_id)
+        lines = [*self._launches(write), *withdrawals]
         lines.sort(key=lambda line: (line.block_number or 0, line.log_index or 0))
         return write_lines(write.tx, lines, chain_id=self._chain_id)
 
@@ -111,11 +116,14 @@ class FeedEvents:
             write.tx, chain_id=self._chain_id, pool_keys={one.pool_key for one in found}
         )
         times = write.span.times_of({one.block_number for one in found})
+        losses = PoolLosses(write, chain_id=self._chain_id)
         for one in found:
             pool = pools.get(one.pool_key)
             token = None if pool is None else self._token_of(pool)
             if pool is None or token is None or pool.kind not in one.kinds:
                 continue
+            amount_raw = one.amount0_raw if token == pool.token0 else one.amount1_raw
+            left_pct = losses.find_pct(pool, token, amount_raw, block_number=one.block_number)
             yield FeedLine(
                 kind="withdrawal",
                 token=token,
@@ -123,7 +131,7 @@ class FeedEvents:
                 tx_hash=one.tx_hash,
                 log_index=one.log_index,
                 seen_at_s=times.get(one.block_number, write.span.tip.time_s),
-                detail=FeedDetail(withdrawal=_withdrawal_of(one, pool)),
+                detail=FeedDetail(withdrawal=_withdrawal_of(one, pool, left_pct)),
             )
 
     def _token_of(self, pool: PoolFacts) -> Address | None:
@@ -163,7 +171,7 @@ def _launch_of(row: LaunchRow | PoolRow) -> TokenLaunch:
     return TokenLaunch(source=row.dex, pool=row.pool_key, creator=None)
 
 
-def _withdrawal_of(one: _Withdrawn, pool: PoolFacts) -> LiquidityWithdrawal:
+def _withdrawal_of(one: _Withdrawn, pool: PoolFacts, left_pct: float | None) -> LiquidityWithdrawal:
     return LiquidityWithdrawal(
         source=pool.dex,
         pool=pool.pool_key,
@@ -171,7 +179,29 @@ def _withdrawal_of(one: _Withdrawn, pool: PoolFacts) -> LiquidityWithdrawal:
         token1=pool.token1,
         amount0_raw=one.amount0_raw,
         amount1_raw=one.amount1_raw,
+        left_pct=left_pct,
     )
+
+
+def _cliffs(lines: Iterable[FeedLine]) -> Iterator[tuple[Address, LiquidityCliff]]:
+    """Yield the withdrawals above CLIFF_PCT, each with its token."""
+    for line in lines:
+        withdrawal, place = line.detail.withdrawal, (line.block_number, line.log_index)
+        if withdrawal is None or line.token is None or None in place:
+            continue
+        if withdrawal.left_pct is not None and withdrawal.left_pct > CLIFF_PCT:
+            yield (
+                line.token,
+                LiquidityCliff(
+                    pool=withdrawal.pool,
+                    source=withdrawal.source,
+                    block_number=line.block_number or 0,
+                    log_index=line.log_index or 0,
+                    time_s=line.seen_at_s,
+                    tx_hash=line.tx_hash,
+                    left_pct=withdrawal.left_pct,
+                ),
+            )
 
 
 def _hash_of(tx_hash: bytes) -> Hash32 | None:

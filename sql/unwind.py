@@ -47,9 +47,10 @@ class _Reasons(msgspec.Struct, frozen=True, kw_only=True):
 def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Roll back everything stored from the blocks from `number` on.
 
-    Deletes pools, launches, transfers, trades, early and liquidity events, undecoded logs and
-    blocks; also tokens left without pool and launch, with their reports, unless they were requested
-    or have final transfers. Reverts history, observations and accuracy counts of those blocks.
+    Deletes pools, launches, transfers, trades, early and liquidity events, cliffs, undecoded logs
+    and blocks; also tokens left without pool and launch, with their reports, unless they were
+    requested or have final transfers. Reverts history, observations and accuracy counts of those
+    blocks.
     The feed gets a line. Coverage and checkpoints end right below `number`. Raises StoreError for
     finalized blocks.
     """
@@ -76,6 +77,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("trade_records/delete_from", **where)
     tx.execute("transfers/delete_undecoded_from", **where)
     tx.execute("liquidity/delete_from", **where)
+    tx.execute("cliffs/delete_from", **where)
     tx.execute("early/delete_from", **where)
     tx.execute("early/delete_transfers_from", **where)
     undo_history_from(tx, chain_id=chain_id, number=number)

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+from api.formats.prose.check_words import capital
+from api.formats.prose.cliff_clauses import cliff_words
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from api.watches.seen_cause import SeenCause, show_cause
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes, checksum
 from core.report.feed_lines import FeedKind, LiquidityWithdrawal, TokenLaunch, VerdictLine
+from core.report.liquidity_cliff import CLIFF_PCT
 from sql.chain.feed_tables import StoredFeedLine, TokenVerdict
 
 
@@ -52,6 +55,12 @@ class WithdrawalShown(Shape, frozen=True, kw_only=True):
     """Amount of token0 in smallest units. null: the event has no amounts."""
     amount1_raw: str | None
     """Amount of token1 in smallest units. null: the event has no amounts."""
+    left_pct: float | None
+    """Percent of the token in the pool that left for good: of its balance at the end of the block
+    before, less what came in within the block. Above 50 it is a liquidity cliff. null: not all
+    transfers of the token since the pool's creation are stored."""
+    headline: str | None
+    """The cliff in one sentence. null: it is none."""
 
 
 class FeedEvent(Shape, frozen=True, kw_only=True):
@@ -191,6 +200,7 @@ def _verdict(verdict: VerdictLine) -> VerdictShown:
 
 def _withdrawal(withdrawal: LiquidityWithdrawal) -> WithdrawalShown:
     amount0, amount1 = withdrawal.amount0_raw, withdrawal.amount1_raw
+    left_pct = withdrawal.left_pct
     return WithdrawalShown(
         source=withdrawal.source,
         pool=_pool(withdrawal.pool),
@@ -198,6 +208,10 @@ def _withdrawal(withdrawal: LiquidityWithdrawal) -> WithdrawalShown:
         token1=checksum(withdrawal.token1),
         amount0_raw=None if amount0 is None else str(amount0),
         amount1_raw=None if amount1 is None else str(amount1),
+        left_pct=left_pct,
+        headline=None
+        if left_pct is None or left_pct <= CLIFF_PCT
+        else capital(cliff_words(left_pct, withdrawal.source)),
     )
 
 

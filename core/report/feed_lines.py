@@ -50,6 +50,8 @@ class LiquidityWithdrawal(msgspec.Struct, frozen=True, kw_only=True):
     amount0_raw: RawAmount | None
     """In smallest units. None: the event has no amounts."""
     amount1_raw: RawAmount | None
+    left_pct: float | None = None
+    """Percent of the token that the pool lost by it, as in LiquidityCliff. None: not known."""
 
 
 class FeedDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

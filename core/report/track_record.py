@@ -6,6 +6,8 @@ where the index lacks a part of the history. None: unknown, and unknown history 
 
 import msgspec
 
+from core.report.liquidity_cliff import SHOWN_FOR_S, LiquidityCliff
+
 DAY_S = 86_400
 
 
@@ -47,6 +49,8 @@ class IndexedRecord(msgspec.Struct, frozen=True, kw_only=True):
     whole: TradeCounts = TradeCounts()
     last_day: TradeCounts = TradeCounts()
     powers_used: int | None = None
+    cliff: LiquidityCliff | None = None
+    """The newest one. None: none is stored."""
 
 
 class TrackRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +86,8 @@ class TrackRecord(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: RecordThresholds
     """Thresholds that were applied."""
     is_established: bool
+    cliff: LiquidityCliff | None = None
+    """Newest withdrawal of most of a pool, of the last `SHOWN_FOR_S`. None: none is known."""
 
 
 def make_record(
@@ -96,6 +102,7 @@ def make_record(
     proofs_s = [time_s for time_s in (created_s, known.first_trade_time_s) if time_s is not None]
     first_seen_s = min(proofs_s, default=None)
     age_s = None if first_seen_s is None else max(0, block_time_s - first_seen_s)
+    is_recent = known.cliff is not None and block_time_s - known.cliff.time_s <= SHOWN_FOR_S
     blocks = [at for at in (known.created_block, known.first_trade_block) if at is not None]
     return TrackRecord(
         first_seen_block=min(blocks, default=None),
@@ -111,6 +118,7 @@ def make_record(
         is_established=has_traders(known, thresholds)
         and _reaches(age_s, thresholds.age_s)
         and _reaches(liquidity_usd, thresholds.liquidity_usd),
+        cliff=known.cliff if is_recent else None,
     )
 
 

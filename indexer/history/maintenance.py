@@ -1,7 +1,7 @@
 """Background maintenance of a chain's tables, in parallel to following.
 
 Finalizes rows, back-fills token histories, and deletes old trades, early and liquidity events,
-report history, accuracy counts, disputes and lines of the feed.
+report history, accuracy counts, disputes, cliffs and lines of the feed.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from core.process.stop_signals import run_until_stop
 from core.rpc.client import RpcClient
 from indexer.history.transfer_history import Histories
 from sql.chain.blocks import FINAL, FOLLOW, find_final, read_checkpoint
+from sql.chain.cliff_tables import delete_old_cliffs
 from sql.chain.early_tables import delete_old_early_events
 from sql.chain.feed_tables import delete_old_lines
 from sql.chain.finalization import finalize_rows
@@ -74,6 +75,7 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     delete_old_disagreements(store, chain_id=chain.id, before_s=before_s)
     delete_old_counts(store, chain_id=chain.id, before_s=before_s)
     delete_old_disputes(store, chain_id=chain.id, before_s=before_s)
+    delete_old_cliffs(store, chain_id=chain.id, before_s=before_s)
     delete_old_lines(store, chain_id=chain.id, before_s=time.time() - settings.feed_kept_s)
     checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FINAL)
     if checkpoint is not None:

@@ -9,6 +9,7 @@ import msgspec
 
 from core.evm.primitives import Address, BlockRef
 from core.report.track_record import DAY_S, IndexedRecord, TradeCounts
+from sql.chain.cliff_tables import find_newest_cliff
 from sql.chain.launch_tables import list_launches
 from sql.chain.pool_tables import find_first_pool_block
 from sql.chain.trade_records import count_last_day, count_spread, read_sums
@@ -80,6 +81,7 @@ def read_indexed_record(
         ),
         last_day=_last_day(reader, token_id, block, bad, is_watched, has_report is not None),
         powers_used=powers.used if powers is not None and is_watched else None,
+        cliff=find_newest_cliff(reader, chain_id=chain_id, token=token, up_to=_number(block)),
     )
 
 

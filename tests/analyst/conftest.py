@@ -71,6 +71,8 @@ insert into block_time values (1, 5, 1700000000);
 insert into liquidity_event values
     (1, 4, 0, 1, x'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
         || zeroblob(32) || zeroblob(31) || x'0a', zeroblob(31) || x'05');
+insert into liquidity_cliff values
+    (1, 5, 0, zeroblob(19) || x'01', x'0a0b', 'a dex', 1700000000, null, 62.5);
 insert into early_trade values (1, 90, 0, 1, 1700000001, 0, x'0f', x'1f', 2.0);
 insert into early_trade values (1, 91, 0, 1, 1700000002, 0, null, x'2f', 2.0);
 insert into early_transfer values

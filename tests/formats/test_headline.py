@@ -16,8 +16,10 @@ from api.formats.prose.prose import percent, quoted, usd
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.summary.flags import CATALOGUE
 from api.formats.summary.summary import Summary, render_summary
-from core.evm.primitives import Address
+from core.evm.primitives import Address, HexBytes
+from core.report.liquidity_cliff import SHOWN_FOR_S, LiquidityCliff
 from core.report.report import EvidenceRow, Report
+from core.report.track_record import IndexedRecord, RecordThresholds, TrackRecord, make_record
 from tests.harness.api.sample_reports import (
     CLOCK,
     LIQUID_USD,
@@ -191,6 +193,58 @@ def test_the_account_that_can_withdraw_the_liquidity_is_in_the_headline(
     row = EvidenceRow(key="liquidity_risk", body=json.dumps(body))
     report = msgspec.structs.replace(report, evidence=(row,))
     assert served_headline(report)[0].startswith(f"You can buy and sell it, but {sentence}")
+
+
+CLIFF = LiquidityCliff(
+    pool=HexBytes(OWNER),
+    source="Uniswap V2",
+    block_number=5,
+    log_index=1,
+    time_s=1_795_000_000,
+    tx_hash=None,
+    left_pct=62.539,
+)
+LEFT = "n 18 November 2026 one withdrawal took 62.53 % of the tokens in its Uniswap V2 pool"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, f"O{LEFT}. No problems found in 39 of 41 checks. Two could not be answered"),
+        ({"pools": ()}, f"It has no pool, so no trades were tested. O{LEFT}"),
+        (
+            {"pools": (make_pool(buy_tax=1.5, sell_tax=1.5),)},
+            f"You pay 1.5 % tax on buys and sales. O{LEFT}. No other problems found",
+        ),
+        (
+            {"pools": (make_pool(sell="refused", sell_tax=None),)},
+            f"You can buy it, but you can't sell it. O{LEFT}",
+        ),
+        ({"liquidity_risk": "unknown"}, f"O{LEFT}. You can buy and sell it, but it is unknown "),
+    ],
+)
+def test_most_of_the_liquidity_left_on_a_day(changes: dict[str, object], sentence: str) -> None:
+    report = make_report(**changes)  # type: ignore[arg-type]  # any field
+    record = record_at(CLIFF.time_s)
+    assert served_headline(msgspec.structs.replace(report, track_record=record))[0].startswith(
+        sentence
+    )
+
+
+def record_at(time_s: int) -> TrackRecord:
+    thresholds = RecordThresholds(age_s=1, sellers=1, sellers_per_day=1, liquidity_usd=1)
+    return make_record(
+        IndexedRecord(cliff=CLIFF),
+        created_s=None,
+        block_time_s=time_s,
+        liquidity_usd=None,
+        thresholds=thresholds,
+    )
+
+
+def test_a_report_names_a_cliff_for_thirty_days() -> None:
+    assert record_at(CLIFF.time_s + SHOWN_FOR_S).cliff == CLIFF
+    assert record_at(CLIFF.time_s + SHOWN_FOR_S + 1).cliff is None
 
 
 @pytest.mark.parametrize(

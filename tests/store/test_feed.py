@@ -1,10 +1,14 @@
-"""Protects the feed in the store: one sequence, replay from any place, recorded gaps."""
+"""Protects the feed in the store: one sequence, replay from any place, recorded gaps, cliffs."""
+
+import msgspec
 
 from assay.service.record_report import NextRefresh, record_refusal, record_report
-from core.evm.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.feed_lines import FeedDetail, FeedLine, TokenLaunch
+from core.report.liquidity_cliff import LiquidityCliff
 from core.report.rows import RefusalRow
 from core.report.verdict import ReportVerdict
+from sql.chain.cliff_tables import delete_old_cliffs, find_newest_cliff, insert_cliffs
 from sql.chain.feed_tables import (
     StoredFeedLine,
     delete_old_lines,
@@ -117,3 +121,37 @@ def test_each_changed_verdict_is_a_line_and_the_snapshot_has_the_last(store: Sto
         ("safe", "danger"),
         ("danger", "refused"),
     ]
+
+
+# --- liquidity cliffs ---------------------------------------------------------------------------
+
+OTHER = Address("0x" + "cd" * 20)
+FIRST = LiquidityCliff(
+    pool=HexBytes("0x" + "12" * 20),
+    source="an exchange",
+    block_number=5,
+    log_index=1,
+    time_s=500,
+    tx_hash=Hash32("0x" + "5c" * 32),
+    left_pct=62.5,
+)
+SECOND = msgspec.structs.replace(FIRST, block_number=7, time_s=700, tx_hash=None, left_pct=99.0)
+
+
+def find(store: Store, *, token: Address = TOKEN, up_to: int = 9) -> LiquidityCliff | None:
+    return find_newest_cliff(store, chain_id=1, token=token, up_to=up_to)
+
+
+def test_the_newest_cliff_is_found_until_it_is_undone_or_old(store: Store) -> None:
+    for _ in range(2):  # a span may be stored twice
+        with store.transaction(chain_id=1) as tx:
+            insert_cliffs(tx, [(TOKEN, FIRST), (TOKEN, SECOND)], chain_id=1)
+    assert (find(store), find(store, up_to=6), find(store, up_to=4)) == (SECOND, FIRST, None)
+    assert find(store, token=OTHER) is None
+    with store.transaction(chain_id=1) as tx:
+        unwind_from(tx, chain_id=1, number=6)
+    assert find(store) == FIRST
+    delete_old_cliffs(store, chain_id=1, before_s=500)
+    assert find(store) == FIRST
+    delete_old_cliffs(store, chain_id=1, before_s=501)
+    assert find(store) is None

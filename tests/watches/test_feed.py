@@ -21,7 +21,7 @@ import msgspec
 import pytest
 
 from api.formats.stored_verdict import make_find_verdict
-from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.anvil import AnvilNode
 from assay.demo.npm_packages import NODE_MODULES, find_node
 from assay.service.record_report import NextRefresh, record_report
 from config.facts.chain import Chain as ChainFacts
@@ -33,6 +33,7 @@ from sql.engine.store import Store
 from tests.harness.api.open_port import on_network
 from tests.harness.api.world import World
 from tests.harness.chain.transactions import Chain
+from tests.harness.liquidity.locker_scene import give_lp, lp_balance
 from tests.harness.watches.delivery_process import SETTINGS, start_delivering, until
 from tests.harness.watches.watched_scene import SLUG, place, watching
 from tests.house.sources import ROOT
@@ -63,7 +64,7 @@ async def test_launch_withdrawal_and_verdict_have_their_cause(
         report = await scene.analyser.refresh(SLUG, token.address)
         find_verdict = make_find_verdict([facts], AnalysisSettings())
         record_report(scene.store, report, LATER, find_verdict(report))
-        assert chain.send(owner, pair, "transfer(address,uint256)", pair, ETHER // 100).success
+        give_lp(chain, token, pair, lp_balance(chain, token) * 6 // 10)
         burnt = chain.send(owner, pair, "burn(address)", owner)
         assert burnt.success
         await scene.level()
@@ -95,11 +96,15 @@ async def test_launch_withdrawal_and_verdict_have_their_cause(
             checksum(token.address),
             checksum(chain.world.venues.wrapped_native.address),
         }
+        words = "ne withdrawal took 60 % of the tokens in its Uniswap V2 pool"
+        assert (left["left_pct"], left["headline"]) == (pytest.approx(60, abs=0.01), f"O{words}")
         part = (await client.get(f"/feed/{SLUG}/snapshot", headers=headers)).json()
         (known,) = part["tokens"]
         assert known["contract_address"] == checksum(token.address)
         assert known["verdict"] == verdict["verdict"]["after"]
         assert part["cursor"] == withdrawal["cursor"]
+        later = find_verdict(await scene.analyser.refresh(SLUG, token.address))
+        assert words in msgspec.json.encode(later).decode()
 
 
 async def post_feed(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from api.formats.prose.check_words import CHECK_WORDS, capital
+from api.formats.prose.cliff_clauses import cliff_clause
 from api.formats.prose.finding_clauses import wrong_clause
 from api.formats.prose.hook_clauses import hook_fee_clause, router_clause
 from api.formats.prose.prose import spelled
@@ -71,12 +72,18 @@ def headline_of(rendered: RenderedReport) -> str:
     summary, router = rendered.summary, router_clause(rendered)
     if router is not None and _is_traded(rendered):
         clauses = [router, *clauses][:_MOST_CLAUSES]
+    cliff = cliff_clause(rendered)
+    if cliff is not None:
+        clauses = clauses[: _MOST_CLAUSES - 1]
+    cliff_place = len(clauses)
     if not clauses:
         clauses = _untroubled(rendered)
     elif summary.verdict == "safe":
         clauses.append("no other problems found")
     elif summary.verdict != "danger":
         clauses = _with_context(rendered, clauses)
+    if cliff is not None:
+        clauses = [*clauses[:cliff_place], cliff, *clauses[cliff_place:]]
     if not rendered.report.token.is_settled:
         clauses.append("the analysis is still running")
     return ". ".join(map(capital, clauses))
