@@ -193,12 +193,15 @@ class UnprovedCredits(msgspec.Struct, frozen=True, kw_only=True):
         """Return the report field. `probed`: functions that were called with success, moved tokens
         and created none; empty if some call created balances, or not all were called.
 
-        None: merged values prevented the proof, or its bounds did and no call stood in for it.
+        None: bounds or merged values prevented the proof, and no call stands in for it: trades are
+        simulated in more ways than others.
         """
         if any(each.is_certain for each in self.every):
             return True
         is_out_of_reach = any(
-            each.setter.authority == "named" or each.is_unseen or not each.is_cut_short
+            each.is_unseen
+            or each.setter.authority == "named"
+            or (each.setter.authority != "trades" and not each.is_cut_short)
             for each in self.live
         )
         called = {each.setter.selector for each in self.live}
