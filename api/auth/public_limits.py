@@ -8,6 +8,7 @@ import msgspec
 from cachetools import LRUCache
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
+from api.auth.shared_turns import SharedTurns, TurnSubject
 from api.error_answers import LimitedError, SpentBecause
 from config.settings import PublicSettings
 from core.errors import AssayError
@@ -33,13 +34,13 @@ class SpentAnalyses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Turn:
-    """The one analysis or simulation that a network may have running in this process."""
+    """The one analysis or simulation that a network may have running."""
 
-    def __init__(self, chain: str, subject: str, token: str | None) -> None:
-        self.key = chain, subject
-        self.token = token
-        """None: it ends with the last caller that waits for it."""
+    def __init__(self, network: str, subject: TurnSubject) -> None:
+        self.network = network
+        self.subject = subject
         self.callers = 0
+        """Callers in this process."""
 
 
 class PublicLimits:
@@ -56,7 +57,9 @@ class PublicLimits:
         self._windows = windows
         self._is_running = is_running
         self._turns = LRUCache[str, _Turn](_MOST_NETWORKS)
-        """The last one of each network."""
+        """The last one of each network in this process."""
+        self._shared = SharedTurns(windows) if isinstance(windows, SharedWindows) else None
+        """Turns of all processes. None: this one is alone."""
         self._pages = (Window(kind="minute", limit=settings.pages_per_minute, span_s=_MINUTE_S),)
         self._disputes = _hourly(_DISPUTES_PER_HOUR)
         self._of_network = _hourly(settings.analyses_per_hour)
@@ -96,38 +99,56 @@ class PublicLimits:
     ) -> SpentAnalyses | None:
         """Count an analysis or simulation of a chain for a network, if both have one left.
 
-        A network has one running in this process: of `subject`, until the caller closes the stack
-        and, if it is the address of a token, its analysis has ended. Returns the reason why there
-        is none; None: it was counted.
+        A network has one running, over all processes with the same shared windows: of `subject`,
+        until the caller closes the stack and, if it is the address of a token, its analysis has
+        ended. Returns the reason why there is none; None: it was counted.
         """
-        turn = await self._take_turn(network, chain, subject.lower(), is_token=is_token)
+        name = subject.lower()
+        wanted = TurnSubject(chain=chain, name=name, token=name if is_token else None)
+        turn = await self._take_turn(network, wanted)
         if turn is None:
             return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
         turn.callers += 1
-        until.callback(_leave, turn)
+        until.callback(self._leave, turn)
+        if not await self._take_shared(network, wanted):
+            return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
         return await self._count(network, chain)
 
-    async def _take_turn(
-        self, network: str, chain: str, subject: str, *, is_token: bool
-    ) -> _Turn | None:
+    def _leave(self, turn: _Turn) -> None:
+        turn.callers -= 1
+        if not turn.callers and self._shared is not None:
+            self._shared.leave(turn.network, turn.subject)
+
+    async def _take_shared(self, network: str, wanted: TurnSubject) -> bool:
+        """Take the network's turn among all processes. False: another subject has it."""
+        if self._shared is None:
+            return True
+        taken = await self._shared.take(network, wanted)
+        if isinstance(taken, TurnSubject):
+            if await self._is_analysed(taken):
+                return False
+            taken = await self._shared.take(network, wanted, over=taken)
+        return taken is True
+
+    async def _take_turn(self, network: str, wanted_subject: TurnSubject) -> _Turn | None:
         """Return the network's turn for a subject. None: another subject has it."""
-        wanted = _Turn(chain, subject, subject if is_token else None)
+        wanted = _Turn(network, wanted_subject)
         while (turn := self._turns.get(network)) is not None:
-            if turn.key == wanted.key:
+            if turn.subject == wanted.subject:
                 return turn
-            if turn.callers or await self._is_analysed(turn):
+            if turn.callers or await self._is_analysed(turn.subject):
                 return None
             if self._turns.get(network) is turn and not turn.callers:
                 break  # no other caller took it during the look
         self._turns[network] = wanted
         return wanted
 
-    async def _is_analysed(self, turn: _Turn) -> bool:
-        """True if the analysis of the turn goes on without a caller."""
-        if turn.token is None or self._is_running is None:
+    async def _is_analysed(self, subject: TurnSubject) -> bool:
+        """True if the analysis of the subject goes on without a caller."""
+        if subject.token is None or self._is_running is None:
             return False
         with suppress(AssayError):
-            return await self._is_running(turn.key[0], turn.token)
+            return await self._is_running(subject.chain, subject.token)
         return False
 
     async def _count(self, network: str, chain: str) -> SpentAnalyses | None:
@@ -155,10 +176,6 @@ class PublicLimits:
         """Count; return the wait if another process has filled a window since the check."""
         full = await self._windows.take(windows, key)
         return None if full is None else full.retry_after_s
-
-
-def _leave(turn: _Turn) -> None:
-    turn.callers -= 1
 
 
 def _longest(waits: list[tuple[int | None, SpentBecause]]) -> SpentAnalyses | None:

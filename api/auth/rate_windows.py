@@ -19,7 +19,7 @@ from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.aio.storage import RedisStorage
 from limits.aio.strategies import MovingWindowRateLimiter
 from prometheus_client import Counter
-from redis.asyncio import BlockingConnectionPool
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -195,6 +195,7 @@ class SharedWindows:
         )
         self._limiter = MovingWindowRateLimiter(storage)
         self._rests_until = float("-inf")
+        self._background = set[asyncio.Task[object]]()
 
     async def full(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """Return the first window without room for one more call; count nothing."""
@@ -236,12 +237,30 @@ class SharedWindows:
                 return list(await asyncio.gather(*map(look_at, windows)))
         return self._local.look_now(windows, key)
 
+    async def run(self, script: str, *, keys: Sequence[str], arguments: Sequence[str]) -> object:
+        """Return the answer of a Lua script, texts as bytes. None: the server is unreachable, or
+        the answer is nil."""
+        if not self.is_resting():
+            async with self._within_patience():
+                server = Redis(connection_pool=self._pool)
+                answer: object = await server.eval(script, len(keys), *keys, *arguments)
+                return answer
+        return None
+
+    def run_soon(self, script: str, *, keys: Sequence[str], arguments: Sequence[str]) -> None:
+        """Run a Lua script in the background; `aclose` waits for it."""
+        work = self.run(script, keys=keys, arguments=arguments)
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
     def is_resting(self) -> bool:
         """Return whether the server failed a moment ago, so each process goes by its own counts."""
         return time.monotonic() < self._rests_until
 
     async def aclose(self) -> None:
         """Close the connections."""
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._pool.aclose()
 
     @asynccontextmanager

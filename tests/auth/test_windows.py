@@ -17,6 +17,7 @@ from limits.strategies import MovingWindowRateLimiter
 from prometheus_client import REGISTRY
 
 from api.auth import rate_windows as module
+from api.auth import shared_turns
 from api.auth.networks import ForwardedHeader, client_network, forwarded_hops, parse_networks
 from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
@@ -177,6 +178,66 @@ async def test_two_processes_share_the_analyses_of_people_without_a_key(
     for spent in waits[2:]:
         assert spent is not None and spent.because == "network"
         assert spent.retry_after_s is not None and 3_590 <= spent.retry_after_s <= 3_601
+
+
+@pytest.mark.process
+async def test_a_network_has_one_analysis_over_all_processes(
+    pair: tuple[SharedWindows, SharedWindows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: set[str] = set()
+
+    async def is_running(_: str, token: str) -> bool:
+        await asyncio.sleep(0)
+        return token in running
+
+    settings = PublicSettings(analyses_per_hour=100, analyses_per_hour_and_chain=10_000)
+    limits = [PublicLimits(windows, settings, is_running) for windows in pair]
+    network = "203.0.113.17"
+
+    async def visit(at: int, token: str, *, of: str = network, is_token: bool = True) -> bool:
+        with ExitStack() as turn:
+            spent = await limits[at].take_analysis(
+                of, "ethereum", token, until=turn, is_token=is_token
+            )
+            if spent is not None:
+                assert spent.because == "running"
+                return False
+            if is_token:
+                running.add(token)
+            await asyncio.sleep(0.05)
+        return True
+
+    for burst in range(2):
+        visits = [visit(at % 2, f"0x{burst}{at}") for at in range(20)]
+        *flood, other = await asyncio.gather(*visits, visit(1, "0xother", of="203.0.113.18"))
+        assert (sum(flood), other) == (1, True)
+        # Its visitor has left, and it goes on.
+        assert [await visit(at, "0xlate") for at in range(2)] == [False, False]
+        running.clear()
+    # A page of one token that two processes serve is one subject; a simulation ends with its page.
+    assert all(await asyncio.gather(visit(0, "0xsame"), visit(1, "0xsame")))
+    running.clear()
+    for at in (0, 1, 0):
+        assert await visit(at, f"exit 0x{at}", is_token=False)
+        await asyncio.sleep(0.1)  # places are given back in the background
+
+    monkeypatch.setattr(shared_turns, "_HELD_S", 1)
+    with ExitStack() as never_left:
+        lost = limits[0].take_analysis(network, "ethereum", "0xlost", until=never_left)
+        assert await lost is None
+        assert not await visit(1, "0xnext")
+        await asyncio.sleep(2.1)  # the process was killed
+        assert await visit(1, "0xnext")
+
+
+async def test_without_the_server_each_process_has_turns_of_its_own() -> None:
+    windows = SharedWindows(Secret("redis://127.0.0.1:1"), LocalWindows())
+    limits = PublicLimits(windows, PublicSettings())
+    with ExitStack() as turn:
+        assert await limits.take_analysis("203.0.113.7", "ethereum", "0x1", until=turn) is None
+        second = await limits.take_analysis("203.0.113.7", "ethereum", "0x2", until=turn)
+        assert second is not None
+    await windows.aclose()
 
 
 @pytest.mark.process
