@@ -88,6 +88,11 @@ def feel(chain: Chain, token: ZooToken, _trader: Address) -> None:
     assert chain.send(stranger, token.address, "feel(uint256)", 2**200).success
 
 
+def claim_and_burn(chain: Chain, token: ZooToken, trader: Address) -> None:
+    assert chain.send(trader, token.address, "claim()").success
+    burn(chain, token, trader)
+
+
 def set_shares(chain: Chain, token: ZooToken, _trader: Address) -> None:
     chain.send(token.owner, token.address, "setShares(uint256)", 1)
 
@@ -113,6 +118,7 @@ ROWS: Final[tuple[tuple[str, str, Act, str], ...]] = (
     ("SupplyDifferenceToken", "SupplyShareToken", burn_some, "crowd"),
     ("SupplyCapToken", "SupplyShareToken", burn_some, "crowd"),
     ("OpenLoopToken", "ListLoopToken", feel, "crowd"),
+    ("ClaimedSwitchToken", "ClaimedShareToken", claim_and_burn, "untested"),
     ("BurntArgumentToken", "NoSharesToken", burn, "untested"),
     ("OwnersArgumentToken", "NoSharesToken", set_shares, "power"),
     ("SyncedSaleToken", "ReadSaleToken", burn, "condition"),

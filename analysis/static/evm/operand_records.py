@@ -22,7 +22,7 @@ WRITTEN: Final = "WRITTEN"
 INPUT: Final = "INPUT"
 """Kind of a call's operands. Words: target, value, gas, length of the input, and the words of it:
 of a precompile all, or none if the length is no number or above 512 bytes; of a contract the first
-eight arguments, or as many of them as its length has room for."""
+sixteen words of arguments, or as many of them as its length has room for."""
 
 COPIED: Final = "RETURNDATACOPY"
 """Kind of a copy of return data that may exceed it. Words: start, length, size of the data."""
@@ -35,8 +35,8 @@ LAST_PRECOMPILE: Final = 0x1FF
 _WORD: Final = 32
 _MOST_INPUT: Final = 512
 _SELECTOR_BYTES: Final = 4
-_MOST_ARGUMENTS: Final = 8
-"""Arguments of a contract's call that are recorded: those of a router's swap."""
+_MOST_ARGUMENTS: Final = 16
+"""Words of arguments that are recorded: a router's swap has eight or more."""
 
 _RANGES: Final[dict[str, tuple[tuple[int, int | None], ...]]] = {
     "MLOAD": ((0, None),),

@@ -31,8 +31,8 @@ class CallOperands(msgspec.Struct, frozen=True, kw_only=True):
     gas: Value
     length: Value
     content: tuple[Value, ...]
-    """Input of a precompile, empty if it is not known; of a contract the first eight arguments, or
-    as many of them as the length has room for."""
+    """Input of a precompile, empty if it is not known; of a contract the first sixteen words of
+    arguments, or as many of them as the length has room for."""
 
     @property
     def is_to_precompile(self) -> bool:

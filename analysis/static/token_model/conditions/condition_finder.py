@@ -252,8 +252,10 @@ class _Finder:
             yield from self._listed(site, is_met=True)
         for site in dict.fromkeys((*branches, *amounts)):
             if not is_met(site):
-                found = self._listed(site, is_met=False)
+                found = list(self._listed(site, is_met=False))
                 self.by_own_acts.update(dict.fromkeys(filter(_is_on_clock, found)))
+                # It is simulated together with what a party's own calls store.
+                yield from filter(_is_of_balances, found)
 
     # --- reachability for the parties -----------------------------------------------------------
 
@@ -508,6 +510,11 @@ _CLOCKS: Final = frozenset[Source]({"time", "block"})
 
 def _is_on_clock(condition: TradeCondition) -> bool:
     return not _CLOCKS.isdisjoint(condition.sources) and condition.effect != "marks"
+
+
+def _is_of_balances(condition: TradeCondition) -> bool:
+    """True for a branch on balances of accounts that are no party."""
+    return condition.effect in ("refuses", "leads", "writes") and condition.sources == ("balance",)
 
 
 _COMPARED: Final = COMPARISONS | {"SUB", "XOR"}

@@ -88,6 +88,36 @@ contract BurntShareToken is Traded {
     }
 }
 
+/// Callers of a function get a note that their sales read.
+abstract contract Claimable is Traded {
+    mapping(address => bool) internal _hasClaimed;
+
+    function claim() external {
+        _hasClaimed[msg.sender] = true;
+    }
+}
+
+/// Callers of a function cannot sell once tokens are burnt.
+contract ClaimedSwitchToken is Claimable {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (_hasClaimed[from]) require(_balances[address(0xdEaD)] == 0, "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// Honest: callers of a function may transfer more than a share of what is not burnt.
+contract ClaimedShareToken is Claimable {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 circulating = totalSupply - _balances[address(0xdEaD)];
+        if (!_hasClaimed[from]) require(_isOwner(from, to) || amount <= circulating / 20, "much");
+        _move(from, to, amount);
+    }
+}
+
 /// An approval of LP tokens stops all sales.
 contract ApprovalSwitchToken is Traded {
     address private immutable _keeper = msg.sender;
