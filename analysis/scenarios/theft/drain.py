@@ -17,9 +17,9 @@ from analysis.scenarios.trade.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction
 from core.evm.primitives import Address
 
-_MOST_BY_STRANGERS = MOST_ATTEMPTS
-_MOST_BY_SUSPECTS = 2 * MOST_ATTEMPTS
 _MOST_BY_SPENDER = 10
+_MOST_BY_STRANGERS = MOST_ATTEMPTS - _MOST_BY_SPENDER
+_MOST_BY_SUSPECTS = 2 * MOST_ATTEMPTS
 
 
 def write_attempts(

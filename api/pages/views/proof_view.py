@@ -72,8 +72,9 @@ _CODE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "pause_status_can_be_modified": ("has_pause_functionality", "pause_status_can_be_modified"),
     "tax_can_be_modified": ("has_tax_functionality", "tax_can_be_modified"),
     "dominant_pool_unsellable": ("transfer_guarded_by_storage",),
+    "hidden_owner_controls": (),
 }
-"""Check -> evidence of the code, where the key differs from the check's."""
+"""Check -> evidence of the code, where the key differs from the check's. None: `_open` shows it."""
 
 _SALES: Final = ("sell", "sell_by_owner")
 _SIMULATED_KEYS: Final[dict[str, tuple[str, ...]]] = {
