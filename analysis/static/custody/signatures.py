@@ -49,6 +49,9 @@ class Signatures:
             is_caller(word) or isinstance(word, int) or party(word) in people for word in named
         ):
             return False
+        is_fixed = debt.kind != "debit" and any(map(_is_amount, amounts))
+        if is_fixed and not self._is_chosen(entry, words):
+            return False
         given = [word for word in amounts if self._is_given(word)]
         if not all(word in words or core(word) in words for word in given):
             return False
@@ -56,6 +59,20 @@ class Signatures:
             self._is_nonce(entry, slot, digest, is_tested=is_tested)
             for slot, is_tested in status.bumped
         )
+
+    def _is_chosen(self, entry: FunctionId, words: frozenset[Value]) -> bool:
+        """True if a branch decides by a hashed word on a constant that is stored: by a truth, as in
+        DAI's `permit`, or by the largest number, as in UNI's."""
+        truths = {core(_bare(word)) for word in words if _is_truth(word)}
+        for _, branch in self._code.functions.cfg(entry).branching():
+            condition = _bare(branch.condition)
+            if self._is_given(condition) and core(condition) in truths:
+                return True
+            match condition:
+                case Expr(operation="EQ" | "SUB" | "XOR", arguments=(int(most), word)):
+                    if most == MASK and core(word) in words:
+                        return True
+        return False
 
     def is_moved(self, value: Value, slot: Value) -> bool:
         """True if a store surely counts a slot up."""
@@ -181,6 +198,24 @@ def _is_read(word: Value, slot: Value) -> bool:
     """True if the word is what the slot holds, or a field of it."""
     bare = core(word)
     return isinstance(bare, Expr) and bare.operation == "SLOAD" and bare.arguments[0] is slot
+
+
+def _is_amount(word: Value) -> bool:
+    return isinstance(word, int) and word > 0
+
+
+def _is_truth(word: Value) -> bool:
+    """True for a word that is brought to 0 or 1."""
+    match word:
+        case Expr(operation="ISZERO") | Expr(operation="AND", arguments=(1, _)):
+            return True
+    return False
+
+
+def _bare(condition: Value) -> Value:
+    while isinstance(condition, Expr) and condition.operation == "ISZERO":
+        condition = condition.arguments[0]
+    return condition
 
 
 def _is_recovery(word: Value) -> bool:

@@ -211,6 +211,22 @@ contract Signed is Erc20 {
         _allowances[o][to] = a;
     }
 
+    function permitTruth(address o, address to, bool a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o]++)), o, v, r, s);
+        _allowances[o][to] = a ? type(uint256).max : 0;
+    }
+
+    function permitEndless(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o]++)), o, v, r, s);
+        _allowances[o][to] = a == type(uint256).max ? type(uint96).max : a;
+    }
+
+    function permitAll(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        require(a > 0, "amount");
+        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o]++)), o, v, r, s);
+        _allowances[o][to] = type(uint256).max;
+    }
+
     function sendSound(address o, address to, uint256 a, bytes32 n, uint8 v, bytes32 r, bytes32 s) external {
         require(!used[o][n], "used");
         _check(keccak256(abi.encode(address(this), o, to, a, n)), o, v, r, s);
