@@ -397,9 +397,16 @@ def test_the_command_line_makes_shows_and_ends_watches(tmp_path: Path) -> None:
     assert (message["body"]["type"], message["state"]) == ("watch.test", "pending")
     run("remove", "1")
     assert run("list") == []
+    (feed,) = run("feed", "all", "eth", "--webhook", HOOK, "--after", "7")
+    assert feed["secret"].startswith("whsec_")
+    assert feed["watch"]["feed"] == {"chain": "ethereum", "cursor": 7}
+    run("remove", str(feed["watch"]["id"]))
     for wrong in (
         ("show", "1"),
         ("add", "mine", "nowhere", TOKEN),
+        ("feed", "all", "nowhere", "--webhook", HOOK),
+        ("feed", "all", "eth"),
+        ("feed", "all", "eth", "--webhook", "https://10.0.0.1/"),
         ("add", "mine", "eth", "0x12"),
         ("add", "mine", "eth", TOKEN, "--webhook", "https://10.0.0.1/"),
         ("add", "mine", "eth", TOKEN, "--key", "7"),
