@@ -27,9 +27,10 @@ from assay.demo.embedded_chain import write_overlay
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
 from tests.harness.api.attackers import attacking, call_as_victim
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
 from tests.harness.measure.http_load import Load
 from tests.harness.measure.machine import describe
+from tests.harness.parts.free_ports import free_port
 
 CONNECTIONS: Final = 5_000
 KEYS: Final = 4

@@ -34,8 +34,8 @@ from sql.fleet.analysis_runs import AnalysisRuns
 from tests.harness.measure.machine import ROOT, describe
 from tests.harness.measure.process_cost import Process
 from tests.harness.parts.empty_databases import connect_store
+from tests.harness.parts.free_ports import free_port
 from tests.harness.parts.postgres_server import running_postgres
-from tests.harness.parts.server_process import free_port
 from tests.harness.parts.tcp_proxy import proxied
 
 SLUG, CHAIN_ID = "ethereum", 1

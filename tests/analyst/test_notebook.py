@@ -23,7 +23,8 @@ from core.evm.primitives import ZERO_ADDRESS, Address
 from indexer.decode.swap_events import SWAP_TOPICS
 from sql.engine.store_files import StoreFiles
 from sql.lake.open_store import write_open_script
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
+from tests.harness.parts.free_ports import free_port
 from tests.house.sources import ROOT
 
 pytestmark = [pytest.mark.node, pytest.mark.compiler, pytest.mark.process]

@@ -39,7 +39,8 @@ from tests.harness.fleet.deployed_process import (
 )
 from tests.harness.parts.balancer import running_balancer
 from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.server_process import ServerProcess, free_port, is_listening
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import ServerProcess, is_listening
 
 pytestmark = pytest.mark.process
 

@@ -22,8 +22,9 @@ from assay.demo.world import build_world
 from config.plans import load_plans
 from core.evm.primitives import checksum
 from sql.accounts.ledger import Ledger
-from tests.harness.chain.assay_process import free_port, running, until
+from tests.harness.chain.assay_process import running, until
 from tests.harness.parts.empty_databases import address_of
+from tests.harness.parts.free_ports import free_port
 from tests.harness.parts.postgres_server import running_postgres
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 from tests.harness.parts.valkey_server import ValkeyServer, running_valkey

@@ -23,8 +23,9 @@ from core.evm.primitives import checksum
 from sql.accounts.ledger import Ledger
 from sql.engine.fleet_database import open_registry
 from sql.engine.store_files import StoreFiles
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
 from tests.harness.parts.empty_databases import address_of
+from tests.harness.parts.free_ports import free_port
 from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.valkey_server import running_valkey
 

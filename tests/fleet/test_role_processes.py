@@ -29,8 +29,9 @@ from core.process.secret import Secret
 from sql.accounts.ledger import Ledger
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
 from tests.harness.parts.empty_databases import EmptyDatabases, address_of, connect_store
+from tests.harness.parts.free_ports import free_port
 from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 

@@ -22,7 +22,8 @@ from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
 from assay.demo.npm_packages import PROJECT_ROOT
 from core.evm.primitives import checksum
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
+from tests.harness.parts.free_ports import free_port
 from tests.house.sources import ROOT
 
 pytestmark = pytest.mark.process

@@ -26,15 +26,9 @@ from assay.demo.world import build_world
 from core.evm.primitives import checksum
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
-from tests.harness.chain.assay_process import (
-    free_port,
-    run,
-    run_on_terminal,
-    running,
-    session_members,
-    until,
-)
+from tests.harness.chain.assay_process import run, run_on_terminal, running, session_members, until
 from tests.harness.deploy.deploy_files import base_name, metrics_asked_for
+from tests.harness.parts.free_ports import free_port
 from tests.harness.store.traded_history import write_history
 
 pytestmark = pytest.mark.process

@@ -15,8 +15,9 @@ from assay.demo.layout import World
 from assay.demo.outside_services import run_outside
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
 from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.free_ports import free_port
 from tests.harness.parts.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.process

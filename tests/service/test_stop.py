@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from tests.harness.api.attackers import SHAPES
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
+from tests.harness.parts.free_ports import free_port
 
 pytestmark = pytest.mark.process
 

@@ -25,8 +25,9 @@ from core.report.report import Report
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
 from sql.engine.store_files import StoreFiles
-from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.chain.assay_process import run, running, until
 from tests.harness.chain.transactions import Chain
+from tests.harness.parts.free_ports import free_port
 from tests.harness.watches.watched_scene import Scene, place, watching
 
 

@@ -4,7 +4,6 @@ import fcntl
 import os
 import pty
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -103,13 +102,6 @@ def session_members(session: int) -> list[int]:
         if int(fields[_SESSION_FIELD]) == session:
             members.append(int(stat.parent.name))
     return members
-
-
-def free_port() -> int:
-    """A port nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _words(arguments: tuple[str, ...]) -> list[str]:

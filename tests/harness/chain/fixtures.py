@@ -63,11 +63,13 @@ def facts(demo_world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainF
 
 
 @pytest.fixture
-def context(node_client: RpcClient, facts: ChainFacts) -> ChainContext:
+def context(anvil_node: AnvilNode, node_client: RpcClient, facts: ChainFacts) -> ChainContext:
+    # Every test begins at the world's last block: the longer ago that is, the later the clock.
+    behind_s = max(0, time.time() - anvil_node.head_time())
     return ChainContext(
         chain=facts,
         node=node_client,
         index=NoFactsIndex(),
         settings=AnalysisSettings(),
-        now_s=time.time,
+        now_s=lambda: time.time() - behind_s,
     )

@@ -20,7 +20,8 @@ from sql.accounts.ledger import Ledger
 from sql.engine.fleet_database import open_registry
 from tests.harness.fleet.shared_clock import SharedClock
 from tests.harness.parts.empty_databases import EmptyDatabases, address_of, connect_store
-from tests.harness.parts.server_process import ServerProcess, free_port
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import ServerProcess
 from tests.harness.parts.valkey_server import ValkeyServer, running_valkey
 
 PROCESSES: Final = 2

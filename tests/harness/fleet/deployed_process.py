@@ -21,7 +21,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from assay.demo.npm_packages import PROJECT_ROOT
 from tests.harness.fleet.dockerfile import stage_of
-from tests.harness.parts.server_process import PartFailedError, free_port
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError
 
 DEPLOY = PROJECT_ROOT / "deploy"
 COMPOSE = DEPLOY / "docker" / "compose.fleet.yml"

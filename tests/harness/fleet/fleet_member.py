@@ -13,7 +13,8 @@ from typing import Final, Literal, get_args
 import httpx
 
 from assay.demo.npm_packages import PROJECT_ROOT
-from tests.harness.parts.server_process import PartFailedError, free_port
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
 Role = Literal["follow", "analyse", "api"]

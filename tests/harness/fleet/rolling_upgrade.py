@@ -20,7 +20,8 @@ import httpx
 import msgspec
 
 from core.evm.primitives import Address
-from tests.harness.parts.server_process import PartFailedError, free_port
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError
 
 Role = Literal["follow", "analyse", "api"]
 

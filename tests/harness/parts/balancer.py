@@ -9,12 +9,8 @@ from pathlib import Path
 
 from assay.demo.npm_packages import PROJECT_ROOT
 from tests.harness.debian_programs import DebianProgram
-from tests.harness.parts.server_process import (
-    PartFailedError,
-    ServerProcess,
-    free_port,
-    is_listening,
-)
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError, ServerProcess, is_listening
 
 CONFIGURATION = PROJECT_ROOT / "deploy" / "haproxy" / "haproxy.cfg"
 _NOT_HERE = "could not resolve address"

@@ -19,7 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.harness.parts.server_process import PartFailedError, ServerProcess, free_port
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError, ServerProcess
 
 _READY_LINE = 7
 _GONE_S = 20.0

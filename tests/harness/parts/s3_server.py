@@ -15,12 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.harness.parts.server_process import (
-    PartFailedError,
-    ServerProcess,
-    free_port,
-    is_listening,
-)
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError, ServerProcess, is_listening
 
 
 def _program() -> str:

@@ -18,12 +18,6 @@ class PartFailedError(Exception):
     """A server did not start; the message is the end of its log."""
 
 
-def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def is_listening(port: int) -> bool:
     """True if a server accepts connections on a port of 127.0.0.1."""
     try:

@@ -13,7 +13,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from tests.harness.parts.server_process import PartFailedError, ServerProcess, free_port
+from tests.harness.parts.free_ports import free_port
+from tests.harness.parts.server_process import PartFailedError, ServerProcess
 
 _LOG_FOLDER = "appendonlydir"
 """Default folder of Valkey's commands."""

@@ -8,7 +8,6 @@ of the receiver are compared with the mined transactions.
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from assay.demo.trader import Trader
 from assay.demo.world import build_world
 from core.evm.abi import call_data
 from core.evm.primitives import Address
+from tests.harness.parts.free_ports import free_port
 from tests.harness.watches.webhook_receiver import read_log
 
 T = TypeVar("T")
@@ -110,8 +110,8 @@ class Drill:
             self._tokens = self._choose(world)
             self._owners = dict.fromkeys((token.address for token in self._tokens), world.owner)
             self._outcome.tokens = len(self._tokens)
-            self._log, self._receiver_port = folder / "receiver.log", _free_port()
-            self._port = _free_port()
+            self._log, self._receiver_port = folder / "receiver.log", free_port()
+            self._port = free_port()
             key = self._assay("keys", "create", "--plan", "admin", "--label", "drill")
             self._api = stack.enter_context(
                 httpx.Client(
@@ -375,9 +375,3 @@ def _until(delivery: Callable[[], T]) -> T:
             return answer
         time.sleep(0.05)
     raise TimeoutError
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
