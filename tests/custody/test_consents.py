@@ -207,7 +207,12 @@ def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:
     transfer = "(address,address,uint256,bytes32,uint8,bytes32,bytes32)"
     open_names = ("permitAgain", "permitHalf", "permitAll", "sendAnywhere")
     open_ones = [f"{name}{permit}" for name in open_names]
-    sound = [f"permitSound{permit}", f"permitEndless{permit}", f"sendSound{transfer}"]
+    sound = [
+        f"permitSound{permit}",
+        f"permitBefore{permit}",
+        f"permitEndless{permit}",
+        f"sendSound{transfer}",
+    ]
     sound += [f"permitTruth{permit}".replace("uint256", "bool")]
     for signature in (*open_ones, f"sendAgain{transfer}"):
         assert int(selector_of(signature), 16) in found, signature

@@ -39,7 +39,7 @@ from analysis.static.custody.custody_state import (
     UnprovedStore,
 )
 from analysis.static.custody.phi_resolution import Bindings
-from analysis.static.dataflow.addresses import is_caller
+from analysis.static.dataflow.addresses import is_caller, recovered
 from analysis.static.dataflow.linear_amounts import delta_of, plus
 from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
@@ -257,7 +257,8 @@ class PathSearch:
         """Return the state without what the path has tested and the effect may change.
 
         An allowance that was tested lasts: its holder gave it, and `lowered` shows whether the
-        path has spent it.
+        path has spent it. So does a recovered signer, whatever was signed with it: a counter that
+        moves on is read before.
         """
         if not (state.facts or state.tested):
             return state
@@ -271,7 +272,7 @@ class PathSearch:
             fact
             for fact in state.facts
             if isinstance(fact, AllowanceCovers | AllowanceUnlimited)
-            or not self._may_change(effect, self._words_of(fact), slot)
+            or not self._may_change(effect, _unsigned(self._words_of(fact)), slot)
         )
         tested = frozenset(
             (form, is_so)
@@ -488,3 +489,8 @@ def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:
         search = PathSearch(prover, entry, depth=search.depth, with_gates=True)
         search.run()
     return search
+
+
+def _unsigned(words: Iterable[Value]) -> Iterator[Value]:
+    """Yield the words that no signature was recovered to."""
+    return (word for word in words if recovered(word) is None)

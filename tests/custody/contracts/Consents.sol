@@ -211,6 +211,12 @@ contract Signed is Erc20 {
         _allowances[o][to] = a;
     }
 
+    function permitBefore(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o])), o, v, r, s);
+        nonces[o] += 1;
+        _allowances[o][to] = a;
+    }
+
     function permitTruth(address o, address to, bool a, uint8 v, bytes32 r, bytes32 s) external {
         _check(keccak256(abi.encode(address(this), o, to, a, nonces[o]++)), o, v, r, s);
         _allowances[o][to] = a ? type(uint256).max : 0;

@@ -5,7 +5,7 @@ owner-set storage and the parties: other fields report the rest. *Inferred*: a l
 be feasible. At most 240 conditions per contract.
 """
 
-from collections.abc import Callable, Collection, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from typing import Final, Literal
 
 from analysis.static.dataflow.bounds_checks import is_memory_bounds_check
@@ -35,6 +35,7 @@ from analysis.static.token_model.conditions.condition_sites import (
 )
 from analysis.static.token_model.conditions.role_tests import RoleTests
 from analysis.static.token_model.conditions.trade_conditions import (
+    ConditionEffect,
     OwnedCondition,
     Source,
     StoredValues,
@@ -196,7 +197,7 @@ def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[V
     entries = _entries(code)
     finder = _Finder(code)
     found = [condition for entry in entries for condition in finder.conditions(entry)]
-    distinct = tuple(dict.fromkeys(found))
+    distinct = _distinct(found)
     conditions = TradeConditions(
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
@@ -211,6 +212,26 @@ def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[V
     )
     owned = dict.fromkeys((*finder.owned.values(), *finder.named.values()))
     return conditions, tuple(owned)
+
+
+def _distinct(found: Iterable[TradeCondition]) -> tuple[TradeCondition, ...]:
+    """Return the conditions without those that another one of the function settles as well."""
+    conditions: dict[object, TradeCondition] = {}
+    for each in sorted(dict.fromkeys(found), key=_rank):
+        key = (each.selector, each.effect == "value", each.steps, each.sources)
+        conditions.setdefault(key, each)
+    return tuple(conditions.values())
+
+
+def _rank(condition: TradeCondition) -> int:
+    """Return a number that is lower the more its effect requires of the simulations."""
+    return _EFFECTS.index(condition.effect)
+
+
+_EFFECTS: Final[tuple[ConditionEffect, ...]] = (
+    *("refuses", "leads", "writes", "overruns", "marks"),
+    "value",
+)
 
 
 def _entries(code: ContractModel) -> tuple[FunctionId, ...]:
