@@ -55,8 +55,7 @@ HEADLINES: Final[dict[int, dict[str, str]]] = {
     },
     12_047_794: {"SHIB": PASSED, "WBTC": PAUSABLE},
     12_243_999: {
-        "HOGE": "You pay 1.99 % tax on buys, sales and transfers. The code can block or tax trades "
-        f"in cases that could not be tested. {LIQUIDITY_UNKNOWN}",
+        "HOGE": f"You pay 1.99 % tax on buys, sales and transfers. {LIQUIDITY_UNKNOWN}",
     },
     12_522_062: {"DAI": OF_LIST, "SHIB": OF_LIQUIDITY},
     14_029_313: {"WBTC": f"{PAUSABLE}. {LIQUIDITY_UNKNOWN}"},
