@@ -14,7 +14,7 @@ from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.linear_amounts import core, delta_of
 from analysis.static.dataflow.predicates import evaluate
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, FunctionId
-from analysis.static.evm.expressions import MASK, Expr, Value
+from analysis.static.evm.expressions import MASK, Expr, Value, without_iszero
 from analysis.static.evm.instruction_effects import ECRECOVER
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -63,9 +63,9 @@ class Signatures:
     def _is_chosen(self, entry: FunctionId, words: frozenset[Value]) -> bool:
         """True if a branch decides by a hashed word on a constant that is stored: by a truth, as in
         DAI's `permit`, or by the largest number, as in UNI's."""
-        truths = {core(_bare(word)) for word in words if _is_truth(word)}
+        truths = {core(without_iszero(word)) for word in words if _is_truth(word)}
         for _, branch in self._code.functions.cfg(entry).branching():
-            condition = _bare(branch.condition)
+            condition = without_iszero(branch.condition)
             if self._is_given(condition) and core(condition) in truths:
                 return True
             match condition:
@@ -210,12 +210,6 @@ def _is_truth(word: Value) -> bool:
         case Expr(operation="ISZERO") | Expr(operation="AND", arguments=(1, _)):
             return True
     return False
-
-
-def _bare(condition: Value) -> Value:
-    while isinstance(condition, Expr) and condition.operation == "ISZERO":
-        condition = condition.arguments[0]
-    return condition
 
 
 def _is_recovery(word: Value) -> bool:

@@ -2,15 +2,14 @@
 
 from typing import Final
 
-from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.expressions import Expr, Value, without_iszero
 
 _MOST_ELEMENTS: Final = 32
 
 
 def is_memory_bounds_check(condition: Value) -> bool:
     """True if a small constant index is compared with the length of an array in memory."""
-    while isinstance(condition, Expr) and condition.operation == "ISZERO":
-        condition = condition.arguments[0]
+    condition = without_iszero(condition)
     if not isinstance(condition, Expr) or condition.operation not in ("LT", "GT"):
         return False
     index, length = condition.arguments

@@ -324,6 +324,13 @@ class ExprPool:
         return self.intern("keccak", *words)
 
 
+def without_iszero(word: Value) -> Value:
+    """Return what any number of ISZERO is applied to."""
+    while isinstance(word, Expr) and word.operation == "ISZERO":
+        word = word.arguments[0]
+    return word
+
+
 def subterms(word: Value) -> Iterator[Expr]:
     """Yield the expression and all its subexpressions, each once."""
     seen: set[int] = set()

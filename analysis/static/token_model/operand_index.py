@@ -68,6 +68,12 @@ class CallOperands(msgspec.Struct, frozen=True, kw_only=True):
         return (self.length,) if _is_all_gas(self.gas) else (self.gas, self.length)
 
 
+def read_call(operand: Effect) -> CallOperands:
+    """Return the operands of a call from their record, of kind INPUT."""
+    target, value, gas, length, *content = operand.words
+    return CallOperands(target=target, value=value, gas=gas, length=length, content=tuple(content))
+
+
 def _is_all_gas(word: Value) -> bool:
     if not isinstance(word, Expr):
         return False
@@ -103,10 +109,7 @@ class OperandIndex:
                     self._add(entry, operand)
 
     def _add(self, entry: FunctionId, operand: Effect) -> None:
-        target, value, gas, length, *content = operand.words
-        call = CallOperands(
-            target=target, value=value, gas=gas, length=length, content=tuple(content)
-        )
+        call = read_call(operand)
         known = self.calls.setdefault((entry, operand.pc), [])
         if call not in known:
             known.append(call)

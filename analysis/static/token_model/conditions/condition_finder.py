@@ -18,7 +18,7 @@ from analysis.static.dataflow.predicates import (
 )
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import Branch, CfgNode, FunctionId, selector_of
-from analysis.static.evm.expressions import MASK, Expr, Value, address_in
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in, without_iszero
 from analysis.static.evm.function_cfg import BranchCondition, FunctionCfg
 from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
 from analysis.static.token_model.clock.equal_waits import find_equal_wait
@@ -396,9 +396,7 @@ class _Finder:
     def _is_zero_check(self, site: ConditionSite) -> bool:
         """True if the site is a zero check that a compiler or SafeMath adds."""
         condition = site.condition
-        bare = condition
-        while isinstance(bare, Expr) and bare.operation == "ISZERO":
-            bare = bare.arguments[0]
+        bare = without_iszero(condition)
         is_zero_test = isinstance(bare, Expr) and bare.operation not in _COMPARED
         return (
             is_zero_test
@@ -444,10 +442,7 @@ class _Finder:
         return not is_other and not self._code.layout.has_elements(root)
 
     def _rule(self, site: ConditionSite) -> Literal["zero", "amount", "other"]:
-        condition: Value = site.condition
-        while isinstance(condition, Expr) and condition.operation == "ISZERO":
-            condition = condition.arguments[0]
-        match condition:
+        match without_iszero(site.condition):
             case Expr(operation="GT" | "LT" | "EQ", arguments=(one, other)) if 0 in (one, other):
                 return "zero"
             case Expr(operation="GT" | "LT") if isinstance(site.condition, Expr):

@@ -17,13 +17,13 @@ from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.instruction_effects import RETURNED
-from analysis.static.evm.operand_records import COPIED, INPUT, LAST_PRECOMPILE, MEMORY, STORED
+from analysis.static.evm.operand_records import COPIED, INPUT, MEMORY, STORED
 from analysis.static.evm.path_state import APPROVE, BALANCE_OF, MOVERS
 from analysis.static.token_model.conditions.computations import is_own_purse
 from analysis.static.token_model.conditions.loops import exits
 from analysis.static.token_model.conditions.trade_conditions import ConditionEffect
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.operand_index import operand_index
+from analysis.static.token_model.operand_index import CallOperands, operand_index, read_call
 
 HOOKS: Final = (
     *(0x575E24B4, 0xB47B2FB1),
@@ -233,36 +233,34 @@ class SiteFinder:
         }
         merged: list[CfgNode] = []
         for node, operand in flow.operands():
-            if operand.kind != INPUT or _is_precompile(operand.words[0]):
+            if operand.kind != INPUT or (call := read_call(operand)).is_to_precompile:
                 continue
             if operand.pc in required:
-                yield from self._passed(flow.entry, operand)
-                if any(map(_is_merged, operand.words[_CONTENT:])):
+                yield from self._passed(flow.entry, operand.pc, call)
+                if any(map(_is_merged, call.content)):
                     merged.append(node)
-            elif not _is_stipend(operand.words[2]):
-                yield self._ignored(flow.entry, operand)
+            elif not _is_stipend(call.gas):
+                success = self._code.pool.intern("success", operand.pc, call.target)
+                yield ConditionSite(
+                    entry=flow.entry,
+                    pc=operand.pc,
+                    condition=success,
+                    effect="leads",
+                    is_ignored=True,
+                )
         yield from self._merging(flow, merged)
 
-    def _passed(self, entry: FunctionId, operand: Effect) -> Iterator[ConditionSite]:
+    def _passed(self, entry: FunctionId, pc: int, call: CallOperands) -> Iterator[ConditionSite]:
         """Yield what is passed to a contract that is called: coins and arguments."""
-        target, value = operand.words[:2]
-        if is_own_address(self._code.dependencies.single_value(target)):
+        if is_own_address(self._code.dependencies.single_value(call.target)):
             return
-        yield from self._paid(entry, operand.pc, value)
-        for word in operand.words[_CONTENT:]:
+        yield from self._paid(entry, pc, call.value)
+        for word in call.content:
             if not isinstance(word, Expr) or _is_deadline(word):
                 continue
-            yield ConditionSite(
-                entry=entry, pc=operand.pc, condition=word, effect="value", is_argument=True
-            )
-            for each in self._comparisons(entry, operand.pc, word):
+            amount = ConditionSite(entry=entry, pc=pc, condition=word, effect="value")
+            for each in (amount, *self._comparisons(entry, pc, word)):
                 yield msgspec.structs.replace(each, is_argument=True)
-
-    def _ignored(self, entry: FunctionId, operand: Effect) -> ConditionSite:
-        success = self._code.pool.intern("success", operand.pc, operand.words[0])
-        return ConditionSite(
-            entry=entry, pc=operand.pc, condition=success, effect="leads", is_ignored=True
-        )
 
     def _paid(self, entry: FunctionId, pc: int, value: Value) -> Iterator[ConditionSite]:
         """Yield the test for coins that a call sends, unless they are part of what there is."""
@@ -389,15 +387,9 @@ _UNPAID_BYTES: Final = 2**18
 _MERGED: Final = frozenset({"phi", "top"})
 _TRADING: Final = (*MOVERS, APPROVE)
 _ACTING: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
-_CONTENT: Final = 4
-"""Index of the first argument among the words of a recorded call."""
 _STIPEND: Final = 2_300
 """Gas with which a callee can do nothing but log."""
 COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
-
-
-def _is_precompile(target: Value) -> bool:
-    return isinstance(target, int) and target <= LAST_PRECOMPILE
 
 
 def _is_stipend(gas: Value) -> bool:

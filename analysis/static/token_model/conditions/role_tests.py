@@ -19,7 +19,7 @@ from analysis.static.dataflow.predicates import (
 )
 from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
 from analysis.static.evm.cfg import FunctionId
-from analysis.static.evm.expressions import MASK, Expr, Value, address_in
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in, without_iszero
 from analysis.static.evm.path_state import BALANCE_OF, MOVERS
 from analysis.static.token_model.conditions.condition_sites import ConditionSite
 from analysis.static.token_model.conditions.loops import loops
@@ -312,8 +312,7 @@ def _is_quotient_check(condition: Value) -> bool:
 
     Reflection tokens do so to turn their supply into a rate.
     """
-    while isinstance(condition, Expr) and condition.operation == "ISZERO":
-        condition = condition.arguments[0]
+    condition = without_iszero(condition)
     match condition:
         case (
             Expr(operation="LT", arguments=(total, Expr(operation="DIV") as part))
@@ -325,8 +324,7 @@ def _is_quotient_check(condition: Value) -> bool:
 
 def _is_limit(condition: Value) -> bool:
     """True if an amount is compared with a share of a total, such as the largest sale."""
-    while isinstance(condition, Expr) and condition.operation == "ISZERO":
-        condition = condition.arguments[0]
+    condition = without_iszero(condition)
     match condition:
         case Expr(operation="LT" | "GT", arguments=(one, other)):
             return any(
