@@ -10,12 +10,12 @@ from config.facts.pool_family import FAMILIES, WithdrawalEvent
 from core.evm.event_signatures import EventForm
 from core.evm.primitives import Address, Hash32, HexBytes, RawAmount
 from core.report.feed_lines import FeedDetail, FeedLine, LiquidityWithdrawal, TokenLaunch
-from core.report.liquidity_cliff import CLIFF_PCT, LiquidityCliff
+from core.report.liquidity_cliff import LiquidityCliff, is_cliff
 from core.report.rows import LaunchRow, PoolRow
 from indexer.decode.hex_columns import encode_hex
 from indexer.decode.log_columns import NO_HASH, WORD_BYTES, LogGroup
 from indexer.events import Reading, SpanWrite, untracked_tokens
-from indexer.pool_losses import PoolLosses
+from indexer.withdrawn_shares import WithdrawnShares
 from sql.chain.cliff_tables import insert_cliffs
 from sql.chain.feed_tables import write_lines
 from sql.chain.launch_tables import list_launches
@@ -116,7 +116,7 @@ class FeedEvents:
             write.tx, chain_id=self._chain_id, pool_keys={one.pool_key for one in found}
         )
         times = write.span.times_of({one.block_number for one in found})
-        losses = PoolLosses(write, chain_id=self._chain_id)
+        losses = WithdrawnShares(write, chain_id=self._chain_id)
         for one in found:
             pool = pools.get(one.pool_key)
             token = None if pool is None else self._token_of(pool)
@@ -186,22 +186,21 @@ def _withdrawal_of(one: _Withdrawn, pool: PoolFacts, left_pct: float | None) -> 
 def _cliffs(lines: Iterable[FeedLine]) -> Iterator[tuple[Address, LiquidityCliff]]:
     """Yield the withdrawals above CLIFF_PCT, each with its token."""
     for line in lines:
-        withdrawal, place = line.detail.withdrawal, (line.block_number, line.log_index)
-        if withdrawal is None or line.token is None or None in place:
+        withdrawal = line.detail.withdrawal
+        if withdrawal is None or not is_cliff(withdrawal.left_pct):
             continue
-        if withdrawal.left_pct is not None and withdrawal.left_pct > CLIFF_PCT:
-            yield (
-                line.token,
-                LiquidityCliff(
-                    pool=withdrawal.pool,
-                    source=withdrawal.source,
-                    block_number=line.block_number or 0,
-                    log_index=line.log_index or 0,
-                    time_s=line.seen_at_s,
-                    tx_hash=line.tx_hash,
-                    left_pct=withdrawal.left_pct,
-                ),
-            )
+        if line.token is None or line.block_number is None or line.log_index is None:
+            continue
+        cliff = LiquidityCliff(
+            pool=withdrawal.pool,
+            source=withdrawal.source,
+            block_number=line.block_number,
+            log_index=line.log_index,
+            time_s=line.seen_at_s,
+            tx_hash=line.tx_hash,
+            left_pct=withdrawal.left_pct,
+        )
+        yield line.token, cliff
 
 
 def _hash_of(tx_hash: bytes) -> Hash32 | None:

@@ -6,7 +6,7 @@ is not in the runtime code, so what it gave unseen is found nowhere else.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Final
 
 import msgspec
@@ -331,11 +331,7 @@ def _consents(
         if len(entry.keys) == len(entry.accounts) == _PARTIES
         and state.words[entry.slot]
         and entry.accounts[0] in holders
-        and not any(
-            answers.allowances.get(pair)
-            for one, other in pairwise(entry.accounts)
-            for pair in ((one, other), (other, one))
-        )
+        and not any(map(answers.allowances.get, permutations(entry.accounts, 2)))
     ]
 
 

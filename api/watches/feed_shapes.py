@@ -9,7 +9,7 @@ from api.formats.times import iso_utc
 from api.watches.seen_cause import SeenCause, show_cause
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes, checksum
 from core.report.feed_lines import FeedKind, LiquidityWithdrawal, TokenLaunch, VerdictLine
-from core.report.liquidity_cliff import CLIFF_PCT
+from core.report.liquidity_cliff import is_cliff
 from sql.chain.feed_tables import StoredFeedLine, TokenVerdict
 
 
@@ -209,9 +209,7 @@ def _withdrawal(withdrawal: LiquidityWithdrawal) -> WithdrawalShown:
         amount0_raw=None if amount0 is None else str(amount0),
         amount1_raw=None if amount1 is None else str(amount1),
         left_pct=left_pct,
-        headline=None
-        if left_pct is None or left_pct <= CLIFF_PCT
-        else capital(cliff_words(left_pct, withdrawal.source)),
+        headline=capital(cliff_words(left_pct, withdrawal.source)) if is_cliff(left_pct) else None,
     )
 
 

@@ -1,6 +1,6 @@
 """Liquidity cliff: one withdrawal that took more than half of a pool's tokens. Pure."""
 
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 
@@ -11,6 +11,11 @@ CLIFF_PCT: Final = 50.0
 
 SHOWN_FOR_S: Final = 30 * 86_400
 """Age in seconds up to which a report names a cliff."""
+
+
+def is_cliff(left_pct: float | None) -> TypeGuard[float]:
+    """True for a known share above CLIFF_PCT."""
+    return left_pct is not None and left_pct > CLIFF_PCT
 
 
 class LiquidityCliff(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ no more of theirs may be taken then. Source: the specification, "Simulation".
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -22,6 +22,22 @@ _MOST_RECIPIENTS = 8
 _UNLIMITED = 2**256 - 1
 _LITTLE_SHARE = 100
 """Divisor of what the attacker tries to take."""
+
+_Amount = Literal["none", "little", "much"]
+
+Consent = tuple[tuple[str, _Amount], ...]
+"""Calls of a wallet that name an attacker, by signature, each with its amount."""
+
+_APPROVE: Final = "approve(address,uint256)"
+APPROVES_LITTLE: Final[Consent] = ((_APPROVE, "little"),)
+_SMALL_CONSENTS: Final[tuple[Consent, ...]] = (
+    APPROVES_LITTLE,
+    ((_APPROVE, "none"),),
+    ((_APPROVE, "much"), (_APPROVE, "none")),
+    (("increaseAllowance(address,uint256)", "little"),),
+    (("decreaseAllowance(address,uint256)", "little"),),
+    (("transfer(address,uint256)", "little"),),
+)
 
 
 class BypassFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,49 +115,28 @@ def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]
 def _beyond_consent(attack: AttackSetup) -> Iterator[TheftAttempt]:
     """Yield attempts to take much of a wallet that has consented to little, or to nothing."""
     stranger = attack.account("taker")
-    for steps, wallet in zip(_LITTLE, attack.wallets("consenting"), strict=False):
-        little = _little(wallet)
-        amounts = {"none": 0, "little": little, "much": wallet.amount_raw}
-        plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
-        acts = [
-            AttackCall(sender=wallet.address, data=call_data(signature, stranger, amounts[amount]))
-            for signature, amount in steps
-        ]
-        what = ", ".join(f"{signature} of {amounts[amount]}" for signature, amount in steps)
-        yield msgspec.structs.replace(
-            plain,
-            acts=(*acts, *plain.acts),
-            what=f"the wallet sends {what}, then {plain.what}",
-            given_raw=RawAmount(2 * little),
+    for consent, wallet in zip(_SMALL_CONSENTS, attack.wallets("consenting"), strict=False):
+        yield after_consent(_attempt(stranger, wallet, stranger, wallet.amount_raw), consent)
+
+
+def after_consent(attempt: TheftAttempt, consent: Consent) -> TheftAttempt:
+    """Return the attempt after the wallet has consented to a little, or to nothing."""
+    wallet = attempt.wallet
+    little = max(1, wallet.amount_raw // _LITTLE_SHARE)
+    amounts: dict[_Amount, int] = {"none": 0, "little": little, "much": wallet.amount_raw}
+    acts = [
+        AttackCall(
+            sender=wallet.address, data=call_data(signature, attempt.attacker, amounts[amount])
         )
-
-
-def _little(wallet: Wallet) -> int:
-    return max(1, wallet.amount_raw // _LITTLE_SHARE)
-
-
-def after_approval(attempt: TheftAttempt) -> TheftAttempt:
-    """Return the attempt after the wallet has let the attacker spend a little."""
-    wallet, little = attempt.wallet, _little(attempt.wallet)
-    data = call_data(_APPROVE, attempt.attacker, little)
+        for signature, amount in consent
+    ]
+    what = ", ".join(f"{signature} of {amounts[amount]}" for signature, amount in consent)
     return msgspec.structs.replace(
         attempt,
-        acts=(AttackCall(sender=wallet.address, data=data), *attempt.acts),
-        what=f"after an approval of {little}, {attempt.what}",
+        acts=(*acts, *attempt.acts),
+        what=f"the wallet sends {what}, then {attempt.what}",
         given_raw=RawAmount(2 * little),
     )
-
-
-_APPROVE: Final = "approve(address,uint256)"
-_LITTLE: Final = (
-    ((_APPROVE, "little"),),
-    ((_APPROVE, "none"),),
-    ((_APPROVE, "much"), (_APPROVE, "none")),
-    (("increaseAllowance(address,uint256)", "little"),),
-    (("decreaseAllowance(address,uint256)", "little"),),
-    (("transfer(address,uint256)", "little"),),
-)
-"""Calls by which a wallet consents to a stranger's taking little, or nothing."""
 
 
 def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[TheftAttempt]:

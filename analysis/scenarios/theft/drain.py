@@ -9,7 +9,7 @@ that a bystander shares (a rebase) is no drain. Source: the specification, "Simu
 
 from collections.abc import Collection, Sequence
 
-from analysis.scenarios.theft.allowance_bypass import after_approval, disallowed
+from analysis.scenarios.theft.allowance_bypass import APPROVES_LITTLE, after_consent, disallowed
 from analysis.scenarios.theft.argument_filling import CallTemplate, call_templates, fill
 from analysis.scenarios.theft.attack_setup import AttackCall, AttackSetup, transfer_from
 from analysis.scenarios.theft.theft_attempts import MOST_ATTEMPTS, TheftAttempt, TheftOutcome
@@ -34,7 +34,7 @@ def write_attempts(
     return [
         *by_strangers[:_MOST_BY_STRANGERS],
         *by_suspects[:_MOST_BY_SUSPECTS],
-        *map(after_approval, by_spender[:_MOST_BY_SPENDER]),
+        *(after_consent(each, APPROVES_LITTLE) for each in by_spender[:_MOST_BY_SPENDER]),
     ]
 
 
