@@ -15,7 +15,7 @@ from sql.engine.columns import blob
 from sql.tokens.tokens import read_token
 
 
-class PoolLosses:
+class WithdrawnShares:
     """Losses of pools within one span, whose transfers are found and not stored yet."""
 
     def __init__(self, write: SpanWrite, *, chain_id: int) -> None:

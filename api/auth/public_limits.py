@@ -8,7 +8,7 @@ import msgspec
 from cachetools import LRUCache
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
-from api.auth.shared_turns import SharedTurns, TurnSubject
+from api.auth.shared_analysis_slots import SharedAnalysisSlots, SlotSubject
 from api.error_answers import LimitedError, SpentBecause
 from config.settings import PublicSettings
 from core.errors import AssayError
@@ -33,10 +33,10 @@ class SpentAnalyses(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until there is one, at least one second. None: waiting does not help."""
 
 
-class _Turn:
+class _Slot:
     """The one analysis or simulation that a network may have running."""
 
-    def __init__(self, network: str, subject: TurnSubject) -> None:
+    def __init__(self, network: str, subject: SlotSubject) -> None:
         self.network = network
         self.subject = subject
         self.callers = 0
@@ -56,10 +56,10 @@ class PublicLimits:
         networks may have several running analyses."""
         self._windows = windows
         self._is_running = is_running
-        self._turns = LRUCache[str, _Turn](_MOST_NETWORKS)
+        self._slots = LRUCache[str, _Slot](_MOST_NETWORKS)
         """The last one of each network in this process."""
-        self._shared = SharedTurns(windows) if isinstance(windows, SharedWindows) else None
-        """Turns of all processes. None: this one is alone."""
+        self._shared = SharedAnalysisSlots(windows) if isinstance(windows, SharedWindows) else None
+        """Slots of all processes. None: this one is alone."""
         self._pages = (Window(kind="minute", limit=settings.pages_per_minute, span_s=_MINUTE_S),)
         self._disputes = _hourly(_DISPUTES_PER_HOUR)
         self._of_network = _hourly(settings.analyses_per_hour)
@@ -104,46 +104,46 @@ class PublicLimits:
         ended. Returns the reason why there is none; None: it was counted.
         """
         name = subject.lower()
-        wanted = TurnSubject(chain=chain, name=name, token=name if is_token else None)
-        turn = await self._take_turn(network, wanted)
-        if turn is None:
+        wanted = SlotSubject(chain=chain, name=name, token=name if is_token else None)
+        slot = await self._take_slot(network, wanted)
+        if slot is None:
             return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
-        turn.callers += 1
-        until.callback(self._leave, turn)
+        slot.callers += 1
+        until.callback(self._leave, slot)
         if not await self._take_shared(network, wanted):
             return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
         return await self._count(network, chain)
 
-    def _leave(self, turn: _Turn) -> None:
-        turn.callers -= 1
-        if not turn.callers and self._shared is not None:
-            self._shared.leave(turn.network, turn.subject)
+    def _leave(self, slot: _Slot) -> None:
+        slot.callers -= 1
+        if not slot.callers and self._shared is not None:
+            self._shared.leave(slot.network, slot.subject)
 
-    async def _take_shared(self, network: str, wanted: TurnSubject) -> bool:
-        """Take the network's turn among all processes. False: another subject has it."""
+    async def _take_shared(self, network: str, wanted: SlotSubject) -> bool:
+        """Take the network's slot among all processes. False: another subject has it."""
         if self._shared is None:
             return True
         taken = await self._shared.take(network, wanted)
-        if isinstance(taken, TurnSubject):
+        if isinstance(taken, SlotSubject):
             if await self._is_analysed(taken):
                 return False
             taken = await self._shared.take(network, wanted, over=taken)
         return taken is True
 
-    async def _take_turn(self, network: str, wanted_subject: TurnSubject) -> _Turn | None:
-        """Return the network's turn for a subject. None: another subject has it."""
-        wanted = _Turn(network, wanted_subject)
-        while (turn := self._turns.get(network)) is not None:
-            if turn.subject == wanted.subject:
-                return turn
-            if turn.callers or await self._is_analysed(turn.subject):
+    async def _take_slot(self, network: str, wanted_subject: SlotSubject) -> _Slot | None:
+        """Return the network's slot for a subject. None: another subject has it."""
+        wanted = _Slot(network, wanted_subject)
+        while (slot := self._slots.get(network)) is not None:
+            if slot.subject == wanted.subject:
+                return slot
+            if slot.callers or await self._is_analysed(slot.subject):
                 return None
-            if self._turns.get(network) is turn and not turn.callers:
+            if self._slots.get(network) is slot and not slot.callers:
                 break  # no other caller took it during the look
-        self._turns[network] = wanted
+        self._slots[network] = wanted
         return wanted
 
-    async def _is_analysed(self, subject: TurnSubject) -> bool:
+    async def _is_analysed(self, subject: SlotSubject) -> bool:
         """True if the analysis of the subject goes on without a caller."""
         if subject.token is None or self._is_running is None:
             return False

@@ -1,4 +1,4 @@
-"""Turns of networks over all processes: one running analysis of each, through Redis or Valkey.
+"""Analysis slots of networks over all processes: one for each, through Redis or Valkey.
 
 A process enters its subject while callers wait for it. The last subject of a network stays known
 after that, as an analysis may go on without a caller.
@@ -44,8 +44,8 @@ last subject, whose analysis may go on: the caller looks, and repeats with it as
 _LEAVE: Final = "return redis.call('ZREM', KEYS[1], ARGV[1])"
 
 
-class TurnSubject(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """TurnSubject of one analysis or simulation."""
+class SlotSubject(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Chain and subject of one analysis or simulation."""
 
     chain: str
     """Slug."""
@@ -54,16 +54,16 @@ class TurnSubject(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Address whose analysis may go on without a caller. None: it ends with its callers."""
 
 
-class SharedTurns:
-    """Places of this process among the turns of all."""
+class SharedAnalysisSlots:
+    """Slots of this process among those of all."""
 
     def __init__(self, windows: SharedWindows) -> None:
         self._windows = windows
         self._process = secrets.token_hex(8)
 
     async def take(
-        self, network: str, subject: TurnSubject, *, over: TurnSubject | None = None
-    ) -> TurnSubject | bool:
+        self, network: str, subject: SlotSubject, *, over: SlotSubject | None = None
+    ) -> SlotSubject | bool:
         """Enter a subject; True if that was possible, also while the server is unreachable.
 
         False: another process has a caller with another subject. A subject: the last one of the
@@ -81,10 +81,10 @@ class SharedTurns:
             return True
         state, last = (bytes(part) for part in answer)
         if state == b"last":
-            return msgspec.json.decode(last, type=TurnSubject)
+            return msgspec.json.decode(last, type=SlotSubject)
         return state == b"taken"
 
-    def leave(self, network: str, subject: TurnSubject) -> None:
+    def leave(self, network: str, subject: SlotSubject) -> None:
         """Give the place back, in the background."""
         self._windows.run_soon(
             _LEAVE,
@@ -93,7 +93,7 @@ class SharedTurns:
         )
 
 
-def _encode(subject: TurnSubject) -> str:
+def _encode(subject: SlotSubject) -> str:
     return msgspec.json.encode(subject).decode()
 
 

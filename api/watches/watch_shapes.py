@@ -30,7 +30,7 @@ class TokensOfChain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Addresses of token contracts, letter case ignored."""
 
 
-class FeedWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FeedSubscription(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Feed of a chain, from a cursor on."""
 
     chain: str | int
@@ -54,12 +54,12 @@ class WatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     each token. They cannot be changed later."""
     webhook_url: str | None = None
     """URL that messages are posted to. null: they are read by event stream or MCP."""
-    feed: FeedWanted | None = None
+    feed: FeedSubscription | None = None
     """Feed that is posted to the webhook, in addition to messages about tokens. null: none. It
     cannot be changed later."""
 
 
-class FeedOfWatch(Shape, frozen=True, kw_only=True):
+class FeedProgress(Shape, frozen=True, kw_only=True):
     """Feed that is posted to a webhook."""
 
     chain: str
@@ -92,7 +92,7 @@ class WatchView(Shape, frozen=True, kw_only=True):
     """Messages that were dropped, as too many waited; the next kept one has the same count."""
     failing_since: str | None
     """ISO 8601 UTC. null: it is not failing."""
-    feed: FeedOfWatch | None
+    feed: FeedProgress | None
     """Feed that is posted to the webhook. null: none."""
 
 
@@ -179,7 +179,7 @@ def view_watch(watch: Watch, *, tokens: int, slugs: Mapping[int, str]) -> WatchV
     since_s, feed = watch.failing_since_s, None
     if watch.feed_chain_id is not None:
         chain = slugs.get(watch.feed_chain_id, str(watch.feed_chain_id))
-        feed = FeedOfWatch(chain=chain, cursor=watch.feed_cursor)
+        feed = FeedProgress(chain=chain, cursor=watch.feed_cursor)
     return WatchView(
         id=watch.id,
         name=watch.name,

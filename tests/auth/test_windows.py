@@ -17,7 +17,7 @@ from limits.strategies import MovingWindowRateLimiter
 from prometheus_client import REGISTRY
 
 from api.auth import rate_windows as module
-from api.auth import shared_turns
+from api.auth import shared_analysis_slots
 from api.auth.networks import ForwardedHeader, client_network, forwarded_hops, parse_networks
 from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
@@ -221,7 +221,7 @@ async def test_a_network_has_one_analysis_over_all_processes(
         assert await visit(at, f"exit 0x{at}", is_token=False)
         await asyncio.sleep(0.1)  # places are given back in the background
 
-    monkeypatch.setattr(shared_turns, "_HELD_S", 1)
+    monkeypatch.setattr(shared_analysis_slots, "_HELD_S", 1)
     with ExitStack() as never_left:
         lost = limits[0].take_analysis(network, "ethereum", "0xlost", until=never_left)
         assert await lost is None

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -223,8 +224,8 @@ LEFT = "n 18 November 2026 one withdrawal took 62.53 % of the tokens in its Unis
         ({"liquidity_risk": "unknown"}, f"O{LEFT}. You can buy and sell it, but it is unknown "),
     ],
 )
-def test_most_of_the_liquidity_left_on_a_day(changes: dict[str, object], sentence: str) -> None:
-    report = make_report(**changes)  # type: ignore[arg-type]  # any field
+def test_most_of_the_liquidity_left_on_a_day(changes: dict[str, Any], sentence: str) -> None:
+    report = make_report(**changes)
     record = record_at(CLIFF.time_s)
     assert served_headline(msgspec.structs.replace(report, track_record=record))[0].startswith(
         sentence

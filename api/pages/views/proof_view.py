@@ -74,7 +74,7 @@ _CODE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "dominant_pool_unsellable": ("transfer_guarded_by_storage",),
     "hidden_owner_controls": (),
 }
-"""Check -> evidence of the code, where the key differs from the check's. None: `_open` shows it."""
+"""Check -> evidence of the code, where its key differs. Empty: `_open` shows it."""
 
 _SALES: Final = ("sell", "sell_by_owner")
 _SIMULATED_KEYS: Final[dict[str, tuple[str, ...]]] = {

@@ -31,7 +31,7 @@ describe("transaction insight", () => {
     });
   }
 
-  it("checks nothing before it is told where Assay is", async () => {
+  it("checks nothing until its settings name an Assay", async () => {
     const shown = await insight(null, { chainId: "eip155:1" });
     expect(shown).toEqual({
       words: "Not checked: open this Snap and name your Assay.", severity: null,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sql.chain.feed_tables import find_newest_line
@@ -23,8 +24,8 @@ MakeReceiver = Callable[[], Receiver]
 
 
 def part(message: Received) -> dict[str, Any]:
-    feed: dict[str, Any] = message.body["data"]["feed"]  # type: ignore[index]  # JSON
-    return feed
+    data = msgspec.convert(message.body["data"], dict[str, Any])
+    return msgspec.convert(data["feed"], dict[str, Any])
 
 
 def cursors_taken(taken: list[Received]) -> list[int]:
