@@ -128,7 +128,9 @@ async def test_an_unusual_v4_pool_takes_one_trip_more(chain: Chain, context: Cha
 
 
 async def test_a_head_that_is_known_is_not_asked_for(chain: Chain, context: ChainContext) -> None:
+    """The shared node keeps the states of its newest blocks only, so the head is a new one."""
     token = chain.world.token("honest").address
+    chain.mine()
     head = await context.node.fetch_head()
     chain.mine(3)
     known, node = counted(context)
