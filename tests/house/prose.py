@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from tests.house.sources import ROOT, parsed, python_files
+from tests.house.sources import ROOT, nodes_of, python_files
 
 _OPENING: Final = re.compile(
     r"(What|Whatever|Who|Whom|Whose|Whoever|Whether|Where|When|Which|How|Of|By|That)\b"
@@ -62,7 +62,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_hits(path: Path) -> Iterator[Hit]:
     """Places of one Python file that break a rule, in no particular order."""
-    for line, text in _docstrings(parsed(path)):
+    for line, text in _docstrings(path):
         if _OPENING.match(text):
             yield Hit(path=path, line=line, rule="opening", text=text)
         if len(_first_sentence(text).split()) > _MOST_WORDS:
@@ -70,7 +70,7 @@ def find_hits(path: Path) -> Iterator[Hit]:
         yield from _hits_in(path, line, text)
     for line, text in _comments(path):
         yield from _hits_in(path, line, text)
-    for node in ast.walk(parsed(path)):
+    for node in nodes_of(path):
         for name in _bound_names(node):
             if name in _OLD_NAMES:
                 yield Hit(path=path, line=getattr(node, "lineno", 0), rule="name", text=name)
@@ -89,9 +89,9 @@ def _hits_in(path: Path, line: int, text: str) -> Iterator[Hit]:
         yield Hit(path=path, line=line, rule=rule, text=text)
 
 
-def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """Strings that stand as statements: docstrings, and those below an attribute."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else ():
             if (

@@ -38,9 +38,15 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of the file's syntax tree. Kept, as walking it takes as long as parsing."""
+    return tuple(ast.walk(parsed(path)))
+
+
 def text_constants(path: Path) -> Iterator[tuple[int, str]]:
     """String literals of a file, the pieces of f-strings included, each with its line."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
@@ -61,7 +67,7 @@ def imported(path: Path) -> tuple[tuple[str, int], ...]:
     if path.name != "__init__.py":
         package.pop()
     found = []
-    for node in ast.walk(parsed(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

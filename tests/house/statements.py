@@ -3,12 +3,13 @@
 import ast
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 
 from sql.accounts.ledger import LEDGER_QUERIES
 from sql.engine.statements import QUERIES, list_statements
 from sql.lake.final_batches import SERVING_QUERIES
-from tests.house.sources import ROOT, parsed, python_files
+from tests.house.sources import ROOT, nodes_of, python_files
 
 PARAMETER = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 
@@ -33,17 +34,29 @@ def names_in(text: str) -> set[str]:
     return set(PARAMETER.findall(code_of(text)))
 
 
-def named_in(path: Path) -> Iterator[re.Pattern[str]]:
-    """The statements a file names; a value in an f-string stands for one word or more."""
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.JoinedStr):
-            parts = [
-                re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z_]+"
-                for part in node.values
-            ]
-            yield re.compile("".join(parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield re.compile(re.escape(node.value))
+def is_named(name: str) -> bool:
+    """True if the code names the statement."""
+    texts, patterns = _named()
+    return name in texts or any(pattern.fullmatch(name) for pattern in patterns)
+
+
+@cache
+def _named() -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
+    """The texts of the code that may name a statement, and patterns of its f-strings: a value
+    stands for one word or more."""
+    texts: set[str] = set()
+    patterns: list[re.Pattern[str]] = []
+    for path in CODE:
+        for node in nodes_of(path):
+            if isinstance(node, ast.JoinedStr):
+                parts = [
+                    re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z_]+"
+                    for part in node.values
+                ]
+                patterns.append(re.compile("".join(parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.add(node.value)
+    return frozenset(texts), tuple(patterns)
 
 
 READS = {"fetch", "fetch_one"}
@@ -54,7 +67,7 @@ def calls(
 ) -> Iterator[tuple[str, ast.Call, Path, str]]:
     """Calls of these methods with a statement named in place: its name, the call, file and line."""
     for path in CODE:
-        for node in ast.walk(parsed(path)):
+        for node in nodes_of(path):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

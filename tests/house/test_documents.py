@@ -15,7 +15,7 @@ from config.facts.load_chains import load_chains
 from config.load_settings import SETTINGS
 from docs.site.written_pages import PAGES
 from tests.house.prose import find_rules_broken
-from tests.house.sources import PACKAGES, ROOT, parsed, python_files
+from tests.house.sources import PACKAGES, ROOT, nodes_of, python_files
 
 pytestmark = pytest.mark.process
 
@@ -75,7 +75,7 @@ def test_every_setting_is_read() -> None:
         node.attr
         for path in python_files(*PACKAGES)
         if path.name not in {"settings.py", "load_settings.py"}
-        for node in ast.walk(parsed(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute)
     }
     unread = [row.name for row in SETTINGS if row.name.rpartition(".")[2] not in read]

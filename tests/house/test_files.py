@@ -4,7 +4,7 @@ import ast
 import json
 import re
 
-from tests.house.sources import PACKAGES, ROOT, own_files, parsed, python_files, text_constants
+from tests.house.sources import PACKAGES, ROOT, nodes_of, own_files, python_files, text_constants
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}(?![0-9a-fA-F])")
 
@@ -93,7 +93,7 @@ def test_nothing_is_sorted_by_address() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in python_files(*PACKAGES)
-        for node in ast.walk(parsed(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.keyword)
         and node.arg == "key"
         and isinstance(node.value, ast.Name)

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import PACKAGES, ROOT, imported, module_name, parsed, python_files
+from tests.house.sources import (
+    PACKAGES,
+    ROOT,
+    imported,
+    module_name,
+    nodes_of,
+    parsed,
+    python_files,
+)
 
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
@@ -143,7 +151,7 @@ def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in layers
-        for node in ast.walk(parsed(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute) and node.attr in outside
     ]
     wrong += [

@@ -11,8 +11,8 @@ from tests.house.sources import (
     ROOT,
     imported,
     module_name,
+    nodes_of,
     own_files,
-    parsed,
     python_files,
 )
 
@@ -64,7 +64,7 @@ def test_no_file_is_too_long() -> None:
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Functions of a file, each with its number of lines."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
             yield node.name, node.end_lineno - node.lineno + 1
 
@@ -159,7 +159,7 @@ STARTERS = {"AnvilNode", "Chromium", "NodeProgram", "Provider", "running_postgre
 def fixtures_that_start() -> Iterator[str]:
     tests = ROOT / "tests"
     for path in sorted([*tests.rglob("conftest.py"), *tests.rglob("fixtures.py")]):
-        for node in ast.walk(parsed(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and STARTERS & {
                 call.func.id
                 for call in ast.walk(node)

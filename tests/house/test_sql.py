@@ -4,7 +4,6 @@ import ast
 import re
 import sqlite3
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from sql.engine.statements import (
 from sql.lake.final_batches import SERVING_QUERIES
 from sql.lake.lake_statements import LAKE_QUERIES, LAKE_SCANS
 from tests.house.sources import module_name
-from tests.house.statements import CODE, FOLDERS, READS, calls, code_of, named_in, names_in
+from tests.house.statements import FOLDERS, READS, calls, code_of, is_named, names_in
 
 NAME = re.compile(r"([a-z_]+/)?[a-z]+(_[a-z0-9]+)*")
 STORE_NAMES = list_statements(QUERIES)
@@ -168,12 +167,7 @@ def test_a_statement_differs_between_the_engines_only_where_it_has_to() -> None:
 
 @pytest.mark.parametrize("name", STORE_NAMES + LEDGER_NAMES)
 def test_a_statement_is_loaded_by_somebody(name: str) -> None:
-    assert any(pattern.fullmatch(name) for pattern in _named())
-
-
-@cache
-def _named() -> frozenset[re.Pattern[str]]:
-    return frozenset(pattern for path in CODE for pattern in named_in(path))
+    assert is_named(name)
 
 
 NAMED = {"fetch", "fetch_one", "fetch_tuples", "execute"}
