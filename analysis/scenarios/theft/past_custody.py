@@ -1,6 +1,8 @@
 """Past custody: stores of unproved custody that could run after the creation, and cannot any more.
 
-What they left in balances and allowances stays. Sends no request.
+What they left in allowances and unknown places stays. A debit leaves nothing: the holder of the
+time lost by it, and one that raises a balance is found by the proof of conservation. Sends no
+request.
 """
 
 from collections.abc import Mapping, Set
@@ -58,11 +60,13 @@ def past_custody(
     `now`, `then`: addresses in the token's storage, at present and when the creation ended; then
     None: not known, so that all such stores count. `is_replaced`: as in the evidence.
     """
+    lasting = tuple(write for write in hints.open_writes if write.kind != "debit")
+    hints = msgspec.structs.replace(hints, open_writes=lasting)
     live = open_custody(hints, now, trusted=trusted, consenting=consenting)
     if then is None:
         able = [
             UndecidedStore(selector=write.selector, pc=write.pc, reason=write.kind)
-            for write in hints.open_writes
+            for write in lasting
             if any(party.address not in consenting for party in write.parties)
         ]
     else:

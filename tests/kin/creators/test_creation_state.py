@@ -312,6 +312,8 @@ async def test_a_plain_creation_is_read_once(chain: Chain, context: ChainContext
         ("PastPoke", "poke(uint256,uint256)", (7, 10**30), True),
         ("PastGrant", "grant(address,address)", (PAIR, KEEPER), True),
         ("PastFlags", "setUp(address,address)", (PAIR, KEEPER), False),
+        ("PastSeizure", "seize(address,uint256)", (PAIR, 0), False),
+        ("PastWrap", "take(address,uint256)", (KEEPER, 1), False),
     ],
 )
 async def test_what_the_owner_could_do_before_it_renounced_counts(
@@ -332,6 +334,29 @@ async def test_what_the_owner_could_do_before_it_renounced_counts(
         with_node(context, Lacking(context.node, (*MEANS["repeated"], "debug_traceCall"))), token
     )
     assert blind.scan.unproved_custody is (None if is_unproved else False)
+
+
+@pytest.mark.parametrize(
+    ("contract", "call", "given", "creates"),
+    [
+        ("PastSeizure", "seize(address,uint256)", (PAIR, 0), False),
+        ("PastWrap", "take(address,uint256)", (KEEPER, 1), True),
+    ],
+)
+async def test_a_past_debit_counts_where_it_may_have_raised_a_balance(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    call: str,
+    given: tuple[object, ...],
+    *,
+    creates: bool,
+) -> None:
+    token, owner = made(chain, contract), chain.world.owner
+    assert chain.send(owner, token, call, *given).success
+    assert chain.send(owner, token, "renounce()").success
+    report = await judge(context, token)
+    assert report.scan.creates_balances is creates
 
 
 async def test_what_nobody_could_do_after_the_creation_is_no_past(

@@ -735,6 +735,17 @@ contract PastGrant is Renounced {
     function grant(address from, address spender) external onlyOwner { _allowances[from][spender] = type(uint256).max; }
 }
 
+contract PastSeizure is Renounced {
+    constructor(address, address, address) {}
+    function seize(address from, uint256 amount) external onlyOwner { _move(from, owner, amount); }
+}
+
+/// A debit below zero leaves a huge balance.
+contract PastWrap is Renounced {
+    constructor(address, address, address) {}
+    function take(address from, uint256 amount) external onlyOwner { unchecked { _balances[from] -= amount; } }
+}
+
 /// Nobody owned it when the creation ended.
 contract NeverOwned is PastGrant {
     constructor(address keeper, address pair, address router) PastGrant(keeper, pair, router) { owner = address(0); }
