@@ -43,7 +43,7 @@ TRAPS: Final = {
 TO_SELF: Final = {"SelfDouble", "ReadTwice", "KeptInMemory"}
 DOUBLES: Final = (
     *("OtherThanSelf", "LimitFirst", "NarrowCredit", "CheckedFee", "SplitFee", "Sweep"),
-    *("EachOfBatch", "Claim", "Burn"),
+    *("EachOfBatch", "Claim", "Burn", "ListedPair"),
 )
 
 

@@ -51,6 +51,15 @@ def _burn_slots() -> dict[int, tuple[int, int]]:
     }
 
 
+@cache
+def _first_arrays() -> dict[int, tuple[int]]:
+    """Return the slots of arrays by the start of their elements, also a hash of compile time."""
+    return {
+        int.from_bytes(keccak(variable.to_bytes(32))): (variable,)
+        for variable in range(_MOST_VARIABLES)
+    }
+
+
 class StorageLocation(msgspec.Struct, frozen=True, kw_only=True):
     """A storage location: a variable and the mapping or array keys within it."""
 
@@ -79,7 +88,6 @@ class StorageLayout:
 
     def __init__(self, pool: ExprPool, sources: DependencyAnalysis) -> None:
         self._hashed = pool.hashed
-        self._has = pool.has
         self._sources = sources
         self._known: dict[Value, tuple[StorageLocation, ...]] = {}
 
@@ -125,19 +133,16 @@ class StorageLayout:
 
         Both sides are accepted, because an offset may be added to or subtracted from the start.
         """
-        for start, words in self._hashed.items() if number >> _SMALL else ():
-            if abs(number - start) < _LONGEST_ARRAY and self._is_length(words):
+        starts = self._hashed | _first_arrays() if number >> _SMALL else {}
+        for start, words in starts.items():
+            if abs(number - start) < _LONGEST_ARRAY and _is_length(words):
                 return words[0]
         return None
-
-    def _is_length(self, words: tuple[int, ...]) -> bool:
-        """True if the hashed word is the slot of an array, whose length the code reads."""
-        return len(words) == 1 and not words[0] >> _SMALL and self._has("SLOAD", words[0])
 
     def _hash(self, words: tuple[Value, ...], depth: int) -> StorageLocation:
         if len(words) == 1:
             first = words[0]
-            if isinstance(first, int) and self._is_length((first,)):
+            if isinstance(first, int) and _is_length((first,)):
                 return StorageLocation(root=_element_of(first), keys=(0,))
             inner = self._place(first, depth - 1)
             return StorageLocation(root=("array", inner.root), keys=inner.keys)
@@ -181,6 +186,11 @@ class StorageLayout:
                     return StorageLocation(root=inner.root, keys=(index,))
                 return StorageLocation(root=("item", inner.root), keys=(*inner.keys, index))
         return StorageLocation(root=UNKNOWN, keys=(slot,))
+
+
+def _is_length(words: tuple[int, ...]) -> bool:
+    """True if the hashed word is the slot of an array: entries of mappings have two words."""
+    return len(words) == 1 and not words[0] >> _SMALL
 
 
 def _packed(slot: Expr) -> StorageLocation:

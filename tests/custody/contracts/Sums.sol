@@ -274,3 +274,11 @@ contract OneAnswer is Sums {
         _balances[to] += answer;
     }
 }
+
+/// Both elements of a list are constant places of the code, which never reads the length.
+contract ListedPair is Sums {
+    address[] internal _route;
+    function act(address from, address to, uint256) external {
+        assembly { mstore(0, _route.slot) let start := keccak256(0, 32) sstore(start, from) sstore(add(start, 1), to) }
+    }
+}
