@@ -13,7 +13,8 @@ import pytest
 from hypothesis import settings
 
 from tests.harness.browser.chromium import Chromium, find_chromium
-from tests.harness.examples import NIGHTLY
+from tests.harness.chain.compiled_contracts import fill_cache
+from tests.harness.examples import NIGHTLY, is_night
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer, running_postgres
 
@@ -114,6 +115,12 @@ def needs_of(item: pytest.Function) -> set[str]:
     if path in LONG and SAMPLE not in item.name:
         found.add("long")
     return found
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Put compiled contracts where the compiler keeps its output; by night all are compiled."""
+    if not hasattr(session.config, "workerinput") and not is_night():
+        fill_cache()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,6 @@
 """Contracts ready to deploy: the demo's compiled with solc, the exchanges' as packaged.
 
-No compiled code is committed. Compiler output is cached under a hash of sources, settings and
+No compiled code is shipped. Compiler output is cached under a hash of sources, settings and
 compiler version; of processes that need the same output, one compiles.
 """
 

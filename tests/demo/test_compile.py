@@ -4,16 +4,19 @@ import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.demo import compile as compile_module
 from assay.demo import npm_packages
-from assay.demo.compile import CompileError, load_artifacts
+from assay.demo.compile import CompileError, compile_runtime, load_artifacts
 from assay.demo.npm_packages import find_node
 from assay.demo.zoo import ZOO
 from core.errors import ConfigError, UpstreamError
+from tests.harness.chain.compiled_contracts import read_contracts
 from tests.house.sources import ROOT
 
+WITNESS = ROOT / "analysis" / "probes" / "Witness.sol"
 CONTRACTS = Path(compile_module.__file__).parent / "contracts"
 
 
@@ -107,6 +110,32 @@ def test_an_error_in_a_contract_is_shown_as_the_compiler_says_it(elsewhere: Path
     write(elsewhere, "uint256 public value = true;")
     with pytest.raises(CompileError, match=r"Tiny\.sol:2"):
         load_artifacts()
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_what_is_kept_of_the_compilers_is_what_it_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_whole: bool
+) -> None:
+    """If it is not: `python -m tests.harness.chain.compiled_contracts`, after `make check`."""
+    monkeypatch.setattr(compile_module, "_CACHE", tmp_path)
+    if is_whole:
+        load_artifacts()
+    else:
+        compile_runtime(WITNESS)
+    made = {path.stem: msgspec.Raw(path.read_bytes()) for path in tmp_path.glob("*.json")}
+    assert made
+    assert made.items() <= read_contracts().items()
+
+
+@pytest.mark.compiler
+def test_what_the_demo_needs_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its compilation takes a minute. If it is not kept, run the same command."""
+    monkeypatch.setattr(compile_module, "_CACHE", tmp_path)
+    for digest, output in read_contracts().items():
+        (tmp_path / f"{digest}.json").write_bytes(output)
+    monkeypatch.setattr(compile_module, "find_node", lambda: "/nowhere/node")
+    assert load_artifacts()
 
 
 @pytest.mark.compiler
