@@ -35,40 +35,40 @@ _ABOVE_ADDRESS: Final = 256 - ADDRESS_BITS
 _HALF: Final = 2**255
 
 
-class EqualityFact(msgspec.Struct, frozen=True):
+class EqualityFact(msgspec.Struct, frozen=True, cache_hash=True):
     """Both expressions have the same value: one address or one number."""
 
     one: Value
     other: Value
 
 
-class AllowanceCovers(msgspec.Struct, frozen=True):
+class AllowanceCovers(msgspec.Struct, frozen=True, cache_hash=True):
     """The slot holds at least this sum."""
 
     slot: Value
     amount: LinearAmount
 
 
-class AllowanceUnlimited(msgspec.Struct, frozen=True):
+class AllowanceUnlimited(msgspec.Struct, frozen=True, cache_hash=True):
     """The slot holds a number treated as an unlimited allowance."""
 
     slot: Value
 
 
-class CallerListed(msgspec.Struct, frozen=True):
+class CallerListed(msgspec.Struct, frozen=True, cache_hash=True):
     """The slot keyed by the caller is set: an entry of zero would have taken the other branch."""
 
     slot: Value
 
 
-class NotNegative(msgspec.Struct, frozen=True):
+class NotNegative(msgspec.Struct, frozen=True, cache_hash=True):
     """The difference is not negative."""
 
     minuend: Value
     subtrahend: Value
 
 
-class Distinct(msgspec.Struct, frozen=True):
+class Distinct(msgspec.Struct, frozen=True, cache_hash=True):
     """Both expressions have different values."""
 
     one: Value

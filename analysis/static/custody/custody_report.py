@@ -5,6 +5,7 @@ Runs the path search over every function and converts its findings into serialis
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
@@ -105,9 +106,9 @@ def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
             *(str(each.entry), each.debt.pc),
         )
     )
-    writes = [*_memory_writes(code, prover), *(_stored(code, each) for each in opens)]
+    writes = chain(_memory_writes(code, prover), (_stored(code, each) for each in opens))
     return CustodyReport(
-        writes=tuple(writes[:_MOST_WRITES]),
+        writes=tuple(islice(writes, _MOST_WRITES)),
         grants=tuple(dict.fromkeys(_third_parties(code, prover))),
         opens=tuple(opens[:_MOST_WRITES]),
         unproved=_callers_of(code, opens),
@@ -177,12 +178,13 @@ def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
 
 
 def _conditions_on(found: UnprovedStore) -> str:
-    conditions = [
+    conditions = [pair for pair in found.path if isinstance(pair[0], Expr)][-_MOST_CONDITIONS:]
+    texts = [
         render_condition(condition, holds=holds)
-        for condition, holds in found.path
+        for condition, holds in conditions
         if isinstance(condition, Expr)
     ]
-    return " and ".join(dict.fromkeys(conditions[-_MOST_CONDITIONS:])) or found.why
+    return " and ".join(dict.fromkeys(texts)) or found.why
 
 
 def party_of(code: ContractModel, word: Value) -> PrivilegedParty:

@@ -55,6 +55,9 @@ _MOST_TOLD: Final = 4
 _LARGEST_EXACT: Final = 600
 """Most nodes of a function whose conditions are distinguished without a signature check."""
 
+Callers = tuple[tuple[Value, ...], tuple[Value, ...]]
+"""Parties and lists of `PrivilegedCallers.privilege`."""
+
 _Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
 """The predecessor, the condition decided there, and the node directly after it."""
 
@@ -87,6 +90,9 @@ class PathSearch:
         self.count = 0
         """Number of states explored."""
         self._from: dict[SearchState, _Step] = {}
+        self._crossed: dict[tuple[CfgNode, CfgNode, Bindings], tuple[Bindings, set[Expr]]] = {}
+        self._settlements: dict[tuple[frozenset[Fact], ObligationState, bool], ObligationState] = {}
+        self._callers: dict[SearchState, Callers] = {}
 
     def _sliced(
         self, prover: CustodyProver, entry: FunctionId, depth: SearchPrecision
@@ -169,18 +175,28 @@ class PathSearch:
             yield self._move(here, node, node.following), None
 
     def _move(self, state: SearchState, node: CfgNode, after: CfgNode) -> SearchState:
-        bindings, facts, tested = state.bindings, state.facts, state.tested
+        facts, tested = state.facts, state.tested
+        edge = (node, after, state.bindings)
+        known = self._crossed.get(edge)
+        if known is None:
+            known = self._crossed[edge] = self._cross(*edge)
+        bindings, changed = known
+        if changed:
+            facts = frozenset(each for each in facts if not self._depends_on(each, changed))
+            tested = frozenset(each for each in tested if not self._depends_on(each[0], changed))
+        return SearchState(after, bindings, facts, tested, state.status, state.ledger)
+
+    def _cross(
+        self, node: CfgNode, after: CfgNode, bindings: Bindings
+    ) -> tuple[Bindings, set[Expr]]:
+        """Return the bindings that are live after an edge, and the phis that it leaves unbound."""
+        changed: set[Expr] = set()
         if node.phi is not None and node.following is after:
             bindings = self._bound(bindings, node)
             changed = {phi for phi, _ in operands(node)} - {phi for phi, _ in bindings}
-            if changed:
-                facts = frozenset(each for each in facts if not self._depends_on(each, changed))
-                tested = frozenset(
-                    each for each in tested if not self._depends_on(each[0], changed)
-                )
         live = self.slice.live.get(after, 0)
         kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
-        return SearchState(after, kept, facts, tested, state.status, state.ledger)
+        return kept, changed
 
     def _depends_on(self, known: Fact | NormalForm, phis: Collection[Expr]) -> bool:
         """True if a fact or a tested condition contains one of these phis."""
@@ -393,12 +409,17 @@ class PathSearch:
     ) -> ObligationState:
         if not status.debts:
             return status
-        return settled(self.prover, self.entry, state.facts, status, is_last=is_last)
+        key = (state.facts, status, is_last)
+        known = self._settlements.get(key)
+        if known is None:
+            known = settled(self.prover, self.entry, state.facts, status, is_last=is_last)
+            self._settlements[key] = known
+        return known
 
     # --- findings -----------------------------------------------------------------------------
 
     def _close(self, here: SearchState, state: SearchState) -> None:
-        status = settled(self.prover, self.entry, here.facts, here.status, is_last=True)
+        status = self._settled(here, here.status, is_last=True)
         if not status.debts:
             return
         on_path = self._privilege(state) if self.with_gates else ((), ())
@@ -422,10 +443,29 @@ class PathSearch:
             return (), ()
         return self.gates.setters(whose)
 
-    def _privilege(self, state: SearchState) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-        path = self._path_to(state, in_full=False)
-        stated = [f for c, holds in path for f in self.prover.reader.facts(c, holds=holds)]
-        return self.gates.privilege(stated)
+    def _privilege(self, state: SearchState) -> Callers:
+        """Return the callers that the path to the state requires."""
+        waiting: list[tuple[SearchState, tuple[Value, bool] | None]] = []
+        at: SearchState | None = state
+        found: Callers = ((), ())
+        while at is not None:
+            known = self._callers.get(at)
+            if known is not None:
+                found = known
+                break
+            before, literal, _ = self._from.get(at, (None, None, None))
+            waiting.append((at, literal))
+            at = before
+        for each, literal in reversed(waiting):
+            if literal is not None:
+                condition, holds = literal
+                parties, lists = self.gates.privilege(
+                    self.prover.reader.facts(condition, holds=holds)
+                )
+                if parties or lists:
+                    found = (*found[0], *parties), (*found[1], *lists)
+            self._callers[each] = found
+        return found
 
     def _note(self, state: SearchState, found: UnprovedStore) -> None:
         place = (found.debt.kind, found.debt.pc)

@@ -18,7 +18,7 @@ ObligationKind = Literal["debit", "grant", "unknown", "code"]
 location, or code of another contract executed on this storage."""
 
 
-class Obligation(msgspec.Struct, frozen=True):
+class Obligation(msgspec.Struct, frozen=True, cache_hash=True):
     """A store on a path that its holder is not yet shown to have authorised."""
 
     kind: ObligationKind
@@ -32,7 +32,7 @@ class Obligation(msgspec.Struct, frozen=True):
     """True if sums in the amount may overflow, so that it is equal to itself alone."""
 
 
-class ObligationState(msgspec.Struct, frozen=True):
+class ObligationState(msgspec.Struct, frozen=True, cache_hash=True):
     """Effects of a path so far."""
 
     debts: frozenset[Obligation] = frozenset()
@@ -45,7 +45,7 @@ class ObligationState(msgspec.Struct, frozen=True):
     them before, and is refused from now on."""
 
 
-class BalanceLedger(msgspec.Struct, frozen=True):
+class BalanceLedger(msgspec.Struct, frozen=True, cache_hash=True):
     """Sums that the stores of a path have added so far, kept by the proof of conservation."""
 
     balances: LinearAmount = frozenset()
@@ -71,7 +71,7 @@ class BalanceLedger(msgspec.Struct, frozen=True):
         return bool(self.broken or self.balances)
 
 
-class SearchState(msgspec.Struct, frozen=True):
+class SearchState(msgspec.Struct, frozen=True, cache_hash=True):
     """One state of the worklist: a CFG node and all that decides how the path continues."""
 
     node: CfgNode
