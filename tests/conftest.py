@@ -134,9 +134,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    """Take modules and tests out of garbage collection: they live until the end."""
+    """Take modules and tests out of garbage collection: they live until the end.
+
+    Then collect less often: it takes a tenth of the tests' processor time otherwise.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 # CI must judge the same commit the same way twice. Local runs explore: a few examples each, as many

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -55,8 +56,9 @@ def open_once(prefix: str) -> int:
 
 @pytest.mark.process
 def test_many_processes_make_one_lake(tmp_path: Path) -> None:
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
-        found = pool.map(open_once, [str(tmp_path / "assay")] * 6)
+    """A process that ends early fails the test: `multiprocessing.Pool` would wait for ever."""
+    with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = list(pool.map(open_once, [str(tmp_path / "assay")] * 6))
     assert found == [TABLES] * 6
 
 
