@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.harness.cases.cases_compile import BUILDS, Build, filled, run_compiler
 from tests.harness.chain.transactions import Chain
+from tests.harness.examples import spread
 
 pytestmark = [pytest.mark.compiler, pytest.mark.process]
 
@@ -149,8 +151,7 @@ async def found_now(node: Node, actors: Actors, found: CodeAnalysis) -> StaticFi
     return with_caps(found.findings, caps)
 
 
-@pytest.mark.parametrize("build", NAMES)
-@pytest.mark.parametrize("contract", STATES)
+@pytest.mark.parametrize(("contract", "build"), spread(product(STATES, NAMES), one_in=2))
 async def test_a_cap_is_in_force_while_the_code_refuses(
     chain: Chain, node_client: RpcClient, contract: str, build: str
 ) -> None:

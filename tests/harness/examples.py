@@ -25,10 +25,10 @@ def is_night() -> bool:
     return settings.get_current_profile_name() == NIGHTLY
 
 
-def half_of(things: Iterable[str]) -> list[ParameterSet]:
-    """Parameters for a test of many alike: every second one in CI, all with `make test-long`."""
+def part_of(things: Iterable[object], *, one_in: int, first: int = 0) -> list[ParameterSet]:
+    """Parameters for a test of many alike: every n-th in CI, all with `make test-long`."""
     return [
-        pytest.param(thing, marks=pytest.mark.exhaustive if number % 2 else ())
+        pytest.param(thing, marks=() if number % one_in == first else pytest.mark.exhaustive)
         for number, thing in enumerate(things)
     ]
 

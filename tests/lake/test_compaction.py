@@ -269,7 +269,7 @@ def test_ten_greedy_analysts_at_once_break_nothing(
     total = closed_batches(fresh, 1, 500)
     compact(fresh, CHAIN, now_s=time.time())
     bounds = Bounds(
-        memory_mb=200, time_limit_s=3, max_bytes=200_000, max_rows=5_000, cuts_rows=False
+        memory_mb=200, time_limit_s=1, max_bytes=200_000, max_rows=5_000, cuts_rows=False
     )
     # On a busy machine they would meet no bound but that of time.
     monkeypatch.setattr(query_runner, "BEHIND_CALLERS", 0)

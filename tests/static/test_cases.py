@@ -1,11 +1,14 @@
 """Every static field is right on every case, by every compiler that takes the case's source."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from analysis.static.analyse_code import analyse_code
+from tests.conftest import SAMPLE
 from tests.harness.cases.cases import (
     CASES,
     FIELDS,
@@ -30,7 +33,18 @@ from tests.harness.cases.cases_compile import (
 _UNANSWERED: Final = (None, "pending")
 _FOLDERS: Final = {"found": (True,), "absent": (False,), "unknown": (None,)}
 
-_ALL: Final = [(case, build) for case in load_cases() for build in builds_of(case)]
+_ONE_IN: Final = 3
+
+
+def chosen_of(number: int, case: Case) -> Iterator[ParameterSet]:
+    """Parameters for the builds of a case: in CI that of the fast tier and a third, in turn."""
+    builds = builds_of(case)
+    for at, build in enumerate(builds):
+        is_usual = build.name == SAMPLE or at % _ONE_IN == number % min(_ONE_IN, len(builds))
+        yield pytest.param(case, build, marks=() if is_usual else pytest.mark.exhaustive)
+
+
+_ALL: Final = [each for number, case in enumerate(load_cases()) for each in chosen_of(number, case)]
 _MISSES: Final = [
     (case, field, miss) for case in load_cases() for miss in case.missed for field in miss.fields
 ]

@@ -8,7 +8,7 @@ from tests.harness.examples import is_night
 
 pytestmark = pytest.mark.compiler
 
-SAMPLED = 1 if is_night() else 32
+SAMPLED = 1 if is_night() else 128
 """Interval of cases that are compiled again.
 
 A digest has source, settings and compiler, so the only other change is in the compiler's

@@ -1,9 +1,12 @@
 """A cut walk gives the result of a whole one, or none, whatever the budget."""
 
+from functools import cache
+
 import pytest
 
 from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.budget import Budget
+from core.report.fields.static_findings import StaticFindings
 from tests.harness.cases.cases import FIELDS, NOW_IN_FORCE, Case, load_cases
 from tests.harness.cases.cases_compile import builds_of, runtime_of
 
@@ -24,12 +27,17 @@ def _codes() -> list[tuple[Case, str]]:
     return [(case, "0.8-opt") for case in load_cases() if case.name in _NAMES]
 
 
+@cache
+def whole_findings(runtime: bytes) -> StaticFindings:
+    return analyse_code(runtime).findings
+
+
 @pytest.mark.parametrize("steps", _STEPS)
 @pytest.mark.parametrize(("case", "name"), _codes(), ids=lambda value: getattr(value, "name", ""))
 def test_a_cut_walk_never_contradicts_a_whole_one(case: Case, name: str, steps: int) -> None:
     build = next(build for build in builds_of(case) if build.name == name)
     runtime = runtime_of(case, build)
-    whole = analyse_code(runtime).findings
+    whole = whole_findings(runtime)
     cut = analyse_code(runtime, budget=Budget(steps=steps)).findings
     wrong = {
         field: (getattr(cut, field), getattr(whole, field))

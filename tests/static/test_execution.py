@@ -18,7 +18,7 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.npm_packages import NODE_MODULES
 from tests.harness.cases.cases import Case, load_cases
 from tests.harness.cases.cases_compile import HAS_VYPER, Build, builds_of, runtime_of
-from tests.harness.examples import half_of
+from tests.harness.examples import part_of
 from tests.harness.static.foreseen_run import UnforeseenError, fits, follow
 from tests.harness.static.node_runs import ARGUMENTS, Run, runs_of
 
@@ -142,7 +142,7 @@ some = settings(
 CHOSEN = {f"{case.name}-{build.name}": (case, build) for case, build in _chosen()}
 
 
-@pytest.mark.parametrize("name", half_of(CHOSEN))
+@pytest.mark.parametrize("name", part_of(CHOSEN, one_in=4))
 @some
 @given(given_calls=calls)
 def test_every_run_was_foreseen(bare_node: AnvilNode, name: str, given_calls: Calls) -> None:

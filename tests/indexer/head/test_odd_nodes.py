@@ -21,6 +21,7 @@ from indexer.head.follower import Follower
 from indexer.head.follower_status import FollowTotals
 from indexer.history.backfill import backfill
 from sql.engine.store import Store
+from tests.harness.examples import part_of
 from tests.harness.indexer.expected_tables import Tables, read, without_follow
 from tests.harness.indexer.node_tables import expect_of_node
 from tests.harness.node.odd_node import Oddity, OddNode, odd_node
@@ -82,7 +83,8 @@ async def follow_all(url: str, node: OddNode, live: LiveChain, store: Store) -> 
     return follower.totals
 
 
-@pytest.mark.parametrize("oddity", ODDITIES, ids=lambda oddity: oddity.name)
+# In CI each oddity is met in one of the two ways, which read answers with the same client.
+@pytest.mark.parametrize("oddity", part_of(ODDITIES, one_in=2), ids=lambda oddity: oddity.name)
 async def test_following_stores_every_row(
     oddity: Oddity, live: LiveChain, expected: Tables, tmp_path: Path
 ) -> None:
@@ -96,7 +98,9 @@ async def test_following_stores_every_row(
     store.close()
 
 
-@pytest.mark.parametrize("oddity", ODDITIES, ids=lambda oddity: oddity.name)
+@pytest.mark.parametrize(
+    "oddity", part_of(ODDITIES, one_in=2, first=1), ids=lambda oddity: oddity.name
+)
 async def test_a_back_fill_stores_every_row(
     oddity: Oddity, live: LiveChain, expected: Tables, tmp_path: Path
 ) -> None:
