@@ -51,16 +51,13 @@ class CheckedDifferences:
 
     def _is_passed(self, entry: FunctionId, pc: int | None, edges: Container[_Edge]) -> bool:
         flow = self._code.functions.cfg(entry)
-        roots = self._code.functions.roots(entry)
         ends = [node for node in flow.nodes if node in flow.can_succeed and node.end in _ENDS]
         if pc is None:
-            return flow.leading_to(ends, edges).isdisjoint(roots)
+            return flow.is_barred(ends, edges)
         stores = [
             node for node, effect in flow.effects() if effect.pc == pc and effect.kind == "SSTORE"
         ]
-        return flow.leading_to(stores, edges).isdisjoint(roots) or (
-            flow.leading_to(ends, edges).isdisjoint(stores)
-        )
+        return flow.is_barred(stores, edges) or (flow.leading_to(ends, edges).isdisjoint(stores))
 
     def _find(self, entry: FunctionId) -> Iterator[tuple[Difference, _Edge]]:
         flow = self._code.functions.cfg(entry)

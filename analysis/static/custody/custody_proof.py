@@ -142,6 +142,7 @@ class CustodyProver:
         self._ranks: dict[Hashable, int] = {}
         self.reach = StorageReach(code)
         self._anywhere: dict[Hashable, bool] = {}
+        self._stores_to: dict[Hashable, bool] = {}
         self._deep: dict[Value, frozenset[Expr]] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
         self._slots_read: dict[Value, frozenset[Value]] = {}
@@ -530,6 +531,13 @@ class CustodyProver:
 
     def may_store_to(self, entry: FunctionId, effect: Effect, slot: Value, read: Value) -> bool:
         """True if a store, to `slot` on a path, may change the word at another slot."""
+        key = (entry, effect.pc, effect.words[0], slot, read)
+        known = self._stores_to.get(key)
+        if known is None:
+            known = self._stores_to[key] = self._find_store(entry, effect, slot, read)
+        return known
+
+    def _find_store(self, entry: FunctionId, effect: Effect, slot: Value, read: Value) -> bool:
         roots = {place.root for place in self.code.layout.of(read)}
         if UNKNOWN in roots and may_alias(self.code.pool, slot, read):
             return True

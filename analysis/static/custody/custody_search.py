@@ -207,9 +207,7 @@ class PathSearch:
     def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
         known = dict(bindings)
         fresh: dict[Expr, Value] = {}
-        for phi, word in operands(node):
-            if phi not in self.slice.phi_bits:
-                continue
+        for phi, word in self.slice.bound.get(node, ()):
             meant = self.prover.phis.resolve(word, bindings)
             before = known.pop(phi, meant)
             if before == meant and phi not in self.prover.phis.inside(meant):

@@ -109,8 +109,11 @@ class CustodySlice:
         relevant = prover.phis.closure(set().union(*used.values()))
         self.phi_bits = {phi: 1 << at for at, phi in enumerate(relevant)}
         bits: dict[CfgNode, int] = {}
+        self.bound: dict[CfgNode, list[tuple[Expr, Value]]] = {}
         for node, phis in used.items():
             bound = [pair for pair in operands(node) if pair[0] in self.phi_bits]
+            if bound:
+                self.bound[node] = bound
             needed = phis.union(*(prover.phis.inside(word) for _, word in bound))
             bits[node] = sum(self.phi_bits.get(phi, 0) for phi in needed)
             marks[node] |= _BINDS if bound else 0

@@ -137,8 +137,7 @@ class Signatures:
                     refused, passed = passed, refused
                 if refused not in flow.can_succeed:
                     edges.add((node, passed))
-        roots = self._code.functions.roots(entry)
-        return bool(edges) and flow.leading_to(targets, edges).isdisjoint(roots)
+        return bool(edges) and flow.is_barred(targets, edges)
 
     def _is_nonce(self, entry: FunctionId, slot: Value, digest: Value, *, is_tested: bool) -> bool:
         words = self._hashed(digest)

@@ -74,6 +74,7 @@ class StorageReach:
         self._limits: dict[FunctionId, _Limits] = {}
         self._known: dict[tuple[FunctionId, int, Value], bool] = {}
         self._longest: dict[VariableId, int] = {}
+        self._changes: dict[FunctionId, dict[Expr | VariableId, list[CfgNode]]] = {}
         self.measuring: list[VariableId] = []
         """Variables whose lengths are being measured, outermost first."""
 
@@ -134,9 +135,9 @@ class StorageReach:
 
         After each change of the word it must do so again."""
         flow = self._code.functions.cfg(entry)
-        reaching = flow.leading_to(stores, edges)
-        if not stores or not reaching.isdisjoint(self._code.functions.roots(entry)):
+        if not stores or not flow.is_barred(stores, edges):
             return False
+        reaching = flow.leading_to(stores, edges)
         return not any(
             after in reaching and (node, after) not in edges
             for node in self._changing(flow, word)
@@ -145,20 +146,26 @@ class StorageReach:
 
     def _changing(self, flow: FunctionCfg, word: Value) -> Iterator[CfgNode]:
         """Yield the nodes after which the word may be another: by a phi, or by a store."""
-        atoms = set(subterms(word))
-        roots = {
-            place.root
-            for atom in atoms
-            if atom.operation == "SLOAD"
-            for place in self._code.layout.of(atom.arguments[0])
-        }
-        for node in flow.nodes:
-            phis = () if node.phi is None else (phi for phi, _ in node.phi.operands())
-            stores = (effect.words[0] for effect in node.effects if effect.kind == "SSTORE")
-            if any(phi in atoms for phi in phis) or any(
-                place.root in roots for slot in stores for place in self._code.layout.of(slot)
-            ):
-                yield node
+        changes = self._changes_of(flow)
+        for atom in subterms(word):
+            yield from changes.get(atom, ())
+            if atom.operation == "SLOAD":
+                for place in self._code.layout.of(atom.arguments[0]):
+                    yield from changes.get(place.root, ())
+
+    def _changes_of(self, flow: FunctionCfg) -> dict[Expr | VariableId, list[CfgNode]]:
+        """Return the nodes that give a phi another operand, and those that store to a variable."""
+        known = self._changes.get(flow.entry)
+        if known is None:
+            known = self._changes[flow.entry] = {}
+            for node in flow.nodes:
+                for phi, _ in () if node.phi is None else node.phi.operands():
+                    known.setdefault(phi, []).append(node)
+                for effect in node.effects:
+                    if effect.kind == "SSTORE":
+                        for place in self._code.layout.of(effect.words[0]):
+                            known.setdefault(place.root, []).append(node)
+        return known
 
     def longest(self, root: VariableId, *, is_text: bool) -> int:
         """Return the largest number that any store puts into a variable. `is_text`: only words

@@ -97,6 +97,22 @@ class FunctionCfg:
                     waiting.append(node)
         return found
 
+    def is_barred(self, targets: Iterable[CfgNode], barred: Container[CfgEdge]) -> bool:
+        """True if every path from the start to one of the targets takes a `barred` edge."""
+        starts = set(self.roots)
+        found = set(targets)
+        waiting = list(found)
+        while waiting and starts.isdisjoint(found):
+            after = waiting.pop()
+            fresh = [
+                node
+                for node in self._before[after]
+                if node not in found and (node, after) not in barred
+            ]
+            found.update(fresh)
+            waiting += fresh
+        return starts.isdisjoint(found)
+
     def passed(
         self, marks_of: Mapping[CfgEdge, int], barred: Iterable[CfgEdge] = ()
     ) -> dict[CfgNode, int]:
