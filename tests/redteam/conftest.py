@@ -11,6 +11,7 @@ from config.facts.chain import Chain as ChainFacts
 from config.settings import AnalysisSettings
 from core.rpc.client import RpcClient
 from tests.harness.chain.fixtures import anvil_node, artifacts, facts, node_client
+from tests.harness.chain.kept_codes import new_static_results
 from tests.harness.redteam.ordinary_people import People
 
 __all__ = ["anvil_node", "artifacts", "facts", "node_client"]
@@ -40,4 +41,5 @@ def context(node_client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) ->
         index=NoFactsIndex(),
         settings=AnalysisSettings(liquidity_holders="never"),
         now_s=lambda: now_s,
+        static_results=new_static_results(),
     )

@@ -15,6 +15,7 @@ from core.evm.primitives import Address, BlockRef
 from core.report.report import Report
 from core.report.rows import PoolRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from tests.harness.chain.kept_codes import new_static_results
 
 
 async def judge(context: ChainContext, token: Address) -> Report:
@@ -62,6 +63,7 @@ def with_node(context: ChainContext, node: Node) -> ChainContext:
         index=context.index,
         settings=context.settings,
         now_s=context.now_s,
+        static_results=new_static_results(),
     )
 
 
@@ -72,6 +74,7 @@ def with_chain(context: ChainContext, facts: ChainFacts) -> ChainContext:
         index=context.index,
         settings=context.settings,
         now_s=context.now_s,
+        static_results=new_static_results(),
     )
 
 
@@ -95,6 +98,7 @@ def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
         index=context.index,
         settings=context.settings,
         now_s=context.now_s,
+        static_results=new_static_results(),
     )
 
 
@@ -124,5 +128,6 @@ def context_with(
         index=context.index if rows is None else Rows(rows),
         settings=context.settings,
         now_s=context.now_s,
+        static_results=new_static_results(),
         external=outside,
     )

@@ -19,6 +19,7 @@ from config.facts.chain import Chain as ChainFacts
 from config.facts.load_chains import load_chains
 from config.settings import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
+from tests.harness.chain.kept_codes import new_static_results
 from tests.harness.chain.transactions import Chain
 
 
@@ -72,4 +73,5 @@ def context(anvil_node: AnvilNode, node_client: RpcClient, facts: ChainFacts) ->
         index=NoFactsIndex(),
         settings=AnalysisSettings(),
         now_s=lambda: time.time() - behind_s,
+        static_results=new_static_results(),
     )
