@@ -262,8 +262,9 @@ class ConservationSearch(PathSearch):
         *,
         depth: SearchPrecision,
         with_gates: bool = False,
+        like: PathSearch | None = None,
     ) -> None:
-        super().__init__(prover, entry, depth=depth, with_gates=with_gates)
+        super().__init__(prover, entry, depth=depth, with_gates=with_gates, like=like)
         self.unproved: dict[bool, UnprovedSum] = {}
         """The first unproved path, by whether only privileged callers can take it."""
         self.is_cut = False
@@ -644,7 +645,8 @@ def prove_sums(code: ContractModel, prover: CustodyProver) -> Iterator[UnprovedS
             elif search.has_gates:
                 states = 0 if len(flow.nodes) > _LARGEST_GATED else left
                 depth = _limited(_BY_BOTH, states)
-                search = ConservationSearch(prover, entry, depth=depth, with_gates=True)
+                like = search if search.depth.conditions else None
+                search = ConservationSearch(prover, entry, depth=depth, with_gates=True, like=like)
                 search.run()
                 left -= search.count
                 for found in search.unproved.values():

@@ -72,9 +72,13 @@ class PathSearch:
         *,
         depth: SearchPrecision,
         with_gates: bool = False,
+        like: "PathSearch | None" = None,
     ) -> None:
-        """`with_gates`: also explore branches that only privileged callers can take."""
-        self.slice = self._sliced(prover, entry, depth)
+        """`with_gates`: also explore branches that only privileged callers can take. `like`: a
+        search of the same function with the same distinctions, whose slice is reused."""
+        self.slice: CustodySlice = (
+            self._sliced(prover, entry, depth) if like is None else like.slice
+        )
         self.prover = prover
         self.depth = depth
         self.with_gates = with_gates
@@ -93,6 +97,9 @@ class PathSearch:
         self._crossed: dict[tuple[CfgNode, CfgNode, Bindings], tuple[Bindings, set[Expr]]] = {}
         self._settlements: dict[tuple[frozenset[Fact], ObligationState, bool], ObligationState] = {}
         self._callers: dict[SearchState, Callers] = {}
+        self._debits: dict[
+            tuple[int, Value | None, Value, Value, frozenset[Fact]], Obligation | None
+        ] = {}
 
     def _sliced(
         self, prover: CustodyProver, entry: FunctionId, depth: SearchPrecision
@@ -108,7 +115,8 @@ class PathSearch:
         if not self.prover.pay(len(self.flow.nodes)):
             self._give_up()
             return
-        self.slice.measure()
+        if not self.slice.is_measured:
+            self.slice.measure()
         waiting = [
             SearchState(node)
             for root in self.code.functions.roots(self.entry)
@@ -157,14 +165,10 @@ class PathSearch:
                 here = self._forget(effect, here)
         if node.end == UNRESOLVED:
             here = self._lost(node, here)
-        successors = [after for after in node.successors() if after in self.flow.can_succeed]
-        is_last = not any(self.slice.ahead[after] & OWES for after in successors)
-        status = self._settled(state, here.status, is_last=is_last)
-        here = msgspec.structs.replace(here, status=status)
-        is_over = not any(self.slice.ahead[after] for after in successors)
-        may_matter = any(self.slice.ahead[after] & EVENT for after in successors)
-        if is_over or not (here.is_open or may_matter):
-            if here.is_open and (node.end in ENDS or successors):
+        ahead = self.slice.marks_after(node)
+        here = self._settled(here, state.facts, is_last=not (ahead or 0) & OWES)
+        if not ahead or not (here.is_open or ahead & EVENT):
+            if here.is_open and (node.end in ENDS or ahead is not None):
                 self._close(here, state)
             return
         if node.end in ENDS and here.is_open:
@@ -352,6 +356,14 @@ class PathSearch:
         self, pc: int, whose: Value | None, slot: Value, value: Value, facts: frozenset[Fact]
     ) -> Obligation | None:
         """Return the obligation of a store to a balance. None: it lowers none."""
+        key = (pc, whose, slot, value, facts)
+        if key not in self._debits:
+            self._debits[key] = self._find_debit(pc, whose, slot, value, facts)
+        return self._debits[key]
+
+    def _find_debit(
+        self, pc: int, whose: Value | None, slot: Value, value: Value, facts: frozenset[Fact]
+    ) -> Obligation | None:
         if self.prover.is_credit(self.entry, pc, value, slot, facts):
             return None
         delta = delta_of(value, slot)
@@ -402,22 +414,21 @@ class PathSearch:
         self.prover.rank(debt)
         return msgspec.structs.replace(status, debts=debts | {debt})
 
-    def _settled(
-        self, state: SearchState, status: ObligationState, *, is_last: bool
-    ) -> ObligationState:
-        if not status.debts:
-            return status
-        key = (state.facts, status, is_last)
-        known = self._settlements.get(key)
-        if known is None:
-            known = settled(self.prover, self.entry, state.facts, status, is_last=is_last)
-            self._settlements[key] = known
-        return known
+    def _settled(self, here: SearchState, facts: frozenset[Fact], *, is_last: bool) -> SearchState:
+        """Return the state without the obligations that the facts discharge."""
+        if not here.status.debts:
+            return here
+        key = (facts, here.status, is_last)
+        status = self._settlements.get(key)
+        if status is None:
+            status = settled(self.prover, self.entry, facts, here.status, is_last=is_last)
+            self._settlements[key] = status
+        return msgspec.structs.replace(here, status=status)
 
     # --- findings -----------------------------------------------------------------------------
 
     def _close(self, here: SearchState, state: SearchState) -> None:
-        status = self._settled(here, here.status, is_last=True)
+        status = self._settled(here, here.facts, is_last=True).status
         if not status.debts:
             return
         on_path = self._privilege(state) if self.with_gates else ((), ())
@@ -524,7 +535,7 @@ def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:
             search = PathSearch(prover, entry, depth=depth)
             search.run()
     if not search.found and search.has_gates:
-        search = PathSearch(prover, entry, depth=search.depth, with_gates=True)
+        search = PathSearch(prover, entry, depth=search.depth, with_gates=True, like=search)
         search.run()
     return search
 

@@ -6,6 +6,8 @@ Every node is marked with bits, which are then propagated backwards. The path se
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import Final
 
 import msgspec
@@ -61,6 +63,8 @@ class CustodySlice:
             for _, effect in self.flow.effects()
         )
         self._first: dict[CfgNode, tuple[CfgNode, ...]] = {}
+        self._after: dict[CfgNode, int | None] = {}
+        self.is_measured = False
 
     @property
     def is_idle(self) -> bool:
@@ -92,6 +96,7 @@ class CustodySlice:
 
     def measure(self) -> None:
         """Mark the relevant nodes, and find which phis are live at each node."""
+        self.is_measured = True
         prover, flow = self.prover, self.flow
         # In order: the assumed closure depends on the variable that is requested first.
         tested_words = dict.fromkeys(branch.condition for _, branch in flow.branching())
@@ -210,6 +215,15 @@ class CustodySlice:
     def is_stop(self, node: CfgNode) -> bool:
         """True if the search visits the node instead of skipping it."""
         return bool(self._marks.get(node)) or node.end in ENDS or not self.ahead.get(node)
+
+    def marks_after(self, node: CfgNode) -> int | None:
+        """Return the marks ahead of the successors that can succeed. None: there are none."""
+        if node not in self._after:
+            marks = [
+                self.ahead[each] for each in node.successors() if each in self.flow.can_succeed
+            ]
+            self._after[node] = reduce(or_, marks) if marks else None
+        return self._after[node]
 
     def first_from(self, node: CfgNode) -> tuple[CfgNode, ...]:
         """Return the first relevant nodes reachable from this one, which may be itself."""
