@@ -205,12 +205,17 @@ def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:
     found = {write.selector for write in hints.open_writes}
     permit = "(address,address,uint256,uint8,bytes32,bytes32)"
     transfer = "(address,address,uint256,bytes32,uint8,bytes32,bytes32)"
-    open_names = ("permitAgain", "permitHalf", "permitAll", "sendAnywhere")
+    open_names = (
+        *("permitAgain", "permitHalf", "permitAll", "sendAnywhere", "permitTwin", "permitNamed"),
+        *("permitCircle", "permitBack"),
+    )
     open_ones = [f"{name}{permit}" for name in open_names]
+    open_ones += [f"{name}{transfer}" for name in ("sendByRelay", "sendReleased")]
     sound = [
         f"permitSound{permit}",
         f"permitBefore{permit}",
         f"permitEndless{permit}",
+        f"permitFixed{permit}",
         f"sendSound{transfer}",
     ]
     sound += [f"permitTruth{permit}".replace("uint256", "bool")]
@@ -218,6 +223,24 @@ def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:
         assert int(selector_of(signature), 16) in found, signature
     for signature in sound:
         assert int(selector_of(signature), 16) not in found, signature
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_taken"), [("SpentAfterCall", True), ("SpentBeforeCall", False)]
+)
+def test_an_allowance_that_was_read_before_a_call_is_not_lowered(
+    chain: Chain, contract: str, *, is_taken: bool
+) -> None:
+    token, spender = chain.deploy(contract, "Spent", "SPT"), chain.deploy("Spender")
+    holder, amount = chain.fresh_account(), 10**18
+    chain.send(chain.world.owner, token, "transfer(address,uint256)", holder, 5 * amount)
+    chain.send(holder, token, "approve(address,uint256)", spender, amount)
+    taken = chain.send(holder, spender, "take(address,address,uint256)", token, holder, amount)
+    assert taken.success
+    assert (chain.balance(token, spender) > amount) is is_taken
+    code = str(chain.node.rpc("eth_getCode", token, "latest")).removeprefix("0x")
+    found = {write.selector for write in analyse_code(bytes.fromhex(code)).hints.open_writes}
+    assert (int(selector_of("transferFrom(address,address,uint256)"), 16) in found) is is_taken
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,18 @@ from analysis.static.custody.custody_search import PathSearch
 from analysis.static.custody.custody_slice import CustodySlice, SearchPrecision
 from analysis.static.custody.custody_state import BalanceLedger, SearchState
 from analysis.static.dataflow.addresses import party
-from analysis.static.dataflow.linear_amounts import LinearAmount, added, negated, reductions
+from analysis.static.dataflow.linear_amounts import (
+    UNSTEADY,
+    LinearAmount,
+    added,
+    is_unsteady,
+    negated,
+    reductions,
+)
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
-from analysis.static.evm.held_reads import UNSURE, may_alias
+from analysis.static.evm.held_reads import CALL, UNSURE, may_alias
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.storage.constant_slots import may_be_entry
@@ -48,11 +55,10 @@ _MOST_WORK: Final = 2_400
 """States explored of one code."""
 _ORDERS: Final = frozenset({"LT", "GT"})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
-_UNSTEADY: Final = frozenset({"result", "BALANCE", "SELFBALANCE", "GAS", "MSIZE", "TLOAD"})
 _SUMS: Final = frozenset({"ADD", "SUB", "AND"})
 _PACKED: Final = _SUMS | {"OR", "SHL", "SHR"}
 _MOST_PAIRS: Final = 4_000
-_VAGUE: Final = _UNSTEADY | {"phi", "top", "memory"}
+_VAGUE: Final = UNSTEADY | {"phi", "top", "memory"}
 _LARGEST_EXACT: Final = 1_500
 """Nodes of a function in which an unproved path is taken as real."""
 _LARGEST_GATED: Final = 500
@@ -62,7 +68,7 @@ _MANY: Final = "too many paths"
 _CONSTANT: Final = "a store to a constant place, which may be a balance"
 _PLACE: Final = "the place of a store is not known"
 _AMOUNT: Final = "the stored amount is not known"
-_ORDER: Final = "a balance is read before it, or another one, is stored"
+_ORDER: Final = "a balance is read before it, or another one, may be stored"
 _CHANGED: Final = "an amount may change between debit and credit"
 _UNKNOWN: Final = "an amount is the answer of a call, which one expression does not identify"
 _COINS: Final = "CALLVALUE"
@@ -438,7 +444,7 @@ class ConservationSearch(PathSearch):
         if old is None:
             old = self.code.pool.intern("SLOAD", slot)
         change = added(most, frozenset({(old, -1)}))
-        if any(term.operation in _UNSTEADY for word, _ in change for term in subterms(word)):
+        if any(is_unsteady(word) for word, _ in change):
             raise UnboundedError(_UNKNOWN)
         self._check_amounts(effect, state, change, ledger)
         total = added(ledger.balances, change)
@@ -510,7 +516,9 @@ class ConservationSearch(PathSearch):
 
     def _is_other(self, one: Value, other: Value, state: SearchState) -> bool:
         """True if two slots surely differ."""
-        if one in (UNSURE,):
+        if one == CALL:
+            return not self.prover.is_called_back(self.entry)
+        if one == UNSURE:
             return False
         one = self.prover.phis.resolve(one, state.bindings)
         if one == other:

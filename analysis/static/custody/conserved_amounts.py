@@ -9,7 +9,13 @@ from collections.abc import Collection
 from typing import Final
 
 from analysis.static.custody.custody_facts import Fact, NotNegative
-from analysis.static.dataflow.linear_amounts import LinearAmount, added, negated, reductions
+from analysis.static.dataflow.linear_amounts import (
+    LinearAmount,
+    added,
+    is_unsteady,
+    negated,
+    reductions,
+)
 from analysis.static.dataflow.storage_layout import field_of
 from analysis.static.evm.expressions import (
     MASK,
@@ -91,7 +97,11 @@ class AmountBounds:
         """True if the second word does not exceed the first."""
         if isinstance(small, int) and isinstance(large, int):
             return small <= large
-        if small in (large, 0) or is_share(small, large):
+        if small == 0:
+            return True
+        if is_unsteady(large) and is_unsteady(small):
+            return False
+        if small is large or is_share(small, large):
             return True
         forms = set(reductions(small))
         return any(

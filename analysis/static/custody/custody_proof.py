@@ -51,7 +51,7 @@ from analysis.static.dataflow.storage_layout import (
 )
 from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
-from analysis.static.evm.held_reads import may_alias
+from analysis.static.evm.held_reads import CALL, UNSURE, may_alias
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -121,6 +121,7 @@ contracts need a tenth."""
 _SHARES: Final = frozenset({"DIV", "SUB", "ADD", "SLOAD", "memory", "phi", "top", "result"})
 """Operations that yield fees. A product alone may exceed the amount it is subtracted from."""
 
+_CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
 _HOLDER, _SPENDER = 4, 36
 
@@ -134,7 +135,7 @@ class CustodyProver:
         self.reader = FactReader(code)
         self.gates = PrivilegedCallers(code, self.reader)
         self.checks = CheckedDifferences(code)
-        self.signatures = Signatures(code)
+        self.signatures = Signatures(code, self.gates)
         self._balance_keys = dict(key_orders(code, BALANCE_OF, (_HOLDER,)))
         self._allowance_keys = dict(key_orders(code, ALLOWANCE, (_HOLDER, _SPENDER)))
         self._work = _MOST_WORK
@@ -147,6 +148,7 @@ class CustodyProver:
         self._givens: dict[Value, frozenset[Expr]] = {}
         self._slots_read: dict[Value, frozenset[Value]] = {}
         self._open_slots: dict[Value, bool] = {}
+        self._called_back: dict[FunctionId, bool] = {}
 
     def pay(self, steps: int) -> bool:
         """Spend work budget of this code. Return False if none is left."""
@@ -165,6 +167,28 @@ class CustodyProver:
         a set is iterated.
         """
         return self._ranks.setdefault(found, len(self._ranks))
+
+    def is_called_back(self, entry: FunctionId) -> bool:
+        """True if the function calls a contract that its caller may have chosen, which may change
+        any storage by calls of its own."""
+        known = self._called_back.get(entry)
+        if known is None:
+            known = self._called_back[entry] = any(
+                not isinstance(callee, int) and not self.is_set_by_privilege(callee)
+                for _, effect in self.code.functions.cfg(entry).effects()
+                if effect.kind in _CALLS
+                for target in self.code.dependencies.phi_values(effect.words[0])
+                for callee in (party(target),)
+            )
+        return known
+
+    def is_overtaken(self, entry: FunctionId, effect: Effect) -> bool:
+        """True if the stored value was computed from a read before a call, during which it may
+        have changed."""
+        reads = {read for read, since in effect.stale if since in (CALL, UNSURE)}
+        return not reads.isdisjoint(self.code.pool.reads_in(effect.words[1])) and (
+            self.is_called_back(entry)
+        )
 
     # --- obligations --------------------------------------------------------------------------
 

@@ -338,6 +338,9 @@ class PathSearch:
                 status = status if found is None else self._owing(status, found)
             elif place.root in roles.allowances:
                 owner, spender = self.prover.holder_of(place), self.prover.spender_of(place)
+                if self.prover.is_overtaken(self.entry, effect):
+                    status = self._owing(status, Obligation("grant", pc, owner, spender, None))
+                    continue
                 status = self._allowance(pc, owner, spender, slot, value, facts, status)
             elif self.prover.may_be_anywhere(self.entry, effect, place, slot):
                 status = self._owing(status, Obligation("unknown", pc, None, None, None))

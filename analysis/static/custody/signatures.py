@@ -2,7 +2,9 @@
 
 A digest covers a word that it hashes whole; of a part of it, or of a sum, another word may have the
 same. It serves once if a counter that it hashes, or that a hashed word must equal, moves on, or if
-a mark keyed by a hashed word is tested and set.
+a mark keyed by a hashed word is tested and set; no function may ever take that back, and nobody may
+choose whose counter or mark it is. It serves here alone if it hashes the contract's address, or a
+domain that nobody can set.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,17 +12,25 @@ from typing import Final
 
 from analysis.static.custody.custody_facts import parts_of_condition
 from analysis.static.custody.custody_state import Obligation, ObligationState
+from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.dataflow.addresses import is_caller, party, recovered
+from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.linear_amounts import core, delta_of
 from analysis.static.dataflow.predicates import evaluate
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, FunctionId
-from analysis.static.evm.expressions import MASK, Expr, Value, without_iszero
+from analysis.static.evm.expressions import MASK, Expr, Value, subterms, without_iszero
 from analysis.static.evm.instruction_effects import ECRECOVER
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.initializers import is_one_shot
+from analysis.static.token_model.storage.constant_slots import is_hash_like
 
 _MOST_TERMS: Final = 4_000
+_FEWEST_BITS: Final = 32
+_LARGEST_STEP: Final = 2**128
+"""A larger step counts down."""
 _ENDS: Final = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
+_HASHES: Final = frozenset({"keccak", "packed"})
 _WHOLE: Final = frozenset({"keccak", "packed", "phi", "top", "memory"})
 """Operations of which the operands are in the result whole."""
 
@@ -28,8 +38,9 @@ _WHOLE: Final = frozenset({"keccak", "packed", "phi", "top", "memory"})
 class Signatures:
     """Digests of one code, with memoised results."""
 
-    def __init__(self, code: ContractModel) -> None:
+    def __init__(self, code: ContractModel, gates: PrivilegedCallers) -> None:
         self._code = code
+        self._gates = gates
         self._words: dict[Value, frozenset[Value]] = {}
         self._recipients: dict[FunctionId, frozenset[Value]] = {}
 
@@ -55,9 +66,34 @@ class Signatures:
         given = [word for word in amounts if self._is_given(word)]
         if not all(word in words or core(word) in words for word in given):
             return False
-        return any(
-            self._is_nonce(entry, slot, digest, is_tested=is_tested)
+        return self._is_of_contract(digest) and any(
+            self._is_nonce(entry, slot, digest, debt.whose, is_tested=is_tested)
             for slot, is_tested in status.bumped
+        )
+
+    def _is_of_contract(self, digest: Value) -> bool:
+        """True if no other contract may have the same digest: it hashes the contract's address, or
+        directly a constant or a variable that is set once or by privilege."""
+        if any(map(is_own_address, self._hashed(digest))):
+            return True
+        return any(
+            is_hash_like(word)
+            if isinstance(word, int)
+            else word.operation == "SLOAD" and self._is_fixed(word.arguments[0])
+            for meaning in self._code.dependencies.phi_values(digest)
+            if isinstance(meaning, Expr) and meaning.operation in _HASHES
+            for part in meaning.arguments
+            for word in self._code.dependencies.phi_values(part)
+        )
+
+    def _is_fixed(self, slot: Value) -> bool:
+        """True if ordinary callers cannot choose a plain variable."""
+        places = self._code.layout.of(slot)
+        roots = {place.root for place in places}
+        return all(place.is_plain for place in places) and all(
+            is_one_shot(self._code, write.entry) or self._gates.is_gated(write.entry, {write.pc})
+            for write in self._code.writes.all
+            if write.place.root in roots
         )
 
     def _is_chosen(self, entry: FunctionId, words: frozenset[Value]) -> bool:
@@ -75,13 +111,13 @@ class Signatures:
         return False
 
     def is_moved(self, value: Value, slot: Value) -> bool:
-        """True if a store surely counts a slot up."""
+        """True if a store surely counts a slot up, and not in a circle."""
         delta = delta_of(value, slot)
-        if delta is None or delta.subtracted:
+        if delta is None or delta.subtracted or any(map(_is_circle, subterms(value))):
             return False
         steps = [1 if _is_recovery(word) else word for word in delta.added]
         numbers = [step for step in steps if isinstance(step, int)]
-        return len(numbers) == len(steps) and sum(numbers) & MASK != 0
+        return len(numbers) == len(steps) and 0 < sum(numbers) < _LARGEST_STEP
 
     def is_tested(self, entry: FunctionId, pc: int, value: Value, slot: Value) -> bool:
         """True if every path to the SSTORE at `pc` tests the slot, and fails once the value is
@@ -139,17 +175,33 @@ class Signatures:
                     edges.add((node, passed))
         return bool(edges) and flow.is_barred(targets, edges)
 
-    def _is_nonce(self, entry: FunctionId, slot: Value, digest: Value, *, is_tested: bool) -> bool:
+    def _is_nonce(
+        self, entry: FunctionId, slot: Value, digest: Value, whose: Value | None, *, is_tested: bool
+    ) -> bool:
         words = self._hashed(digest)
+        keys = [key for place in self._code.layout.of(slot) for key in place.keys]
+        is_chosen = any(
+            (is_caller(party(key)) or self._is_given(key))
+            and words.isdisjoint({key, core(key), party(key)})
+            and party(key) is not whose
+            for key in keys
+        )
+        if is_chosen or not self._is_lasting(slot):
+            return False
         if any(_is_read(word, slot) for word in words):
             return True
-        is_keyed = any(
-            key in words or core(key) in words
-            for place in self._code.layout.of(slot)
-            for key in place.keys
-            if isinstance(key, Expr)
-        )
+        is_keyed = any(key in words or core(key) in words for key in keys if isinstance(key, Expr))
         return is_keyed and (is_tested or self._is_compared(entry, slot, words))
+
+    def _is_lasting(self, slot: Value) -> bool:
+        """True if no function takes back a count or a mark: each store counts up, or leaves the
+        word other than zero whatever it was."""
+        roots = {place.root for place in self._code.layout.of(slot)}
+        return all(
+            self.is_moved(write.value, write.slot) or _stays(write.value, write.slot)
+            for write in self._code.writes.all
+            if write.place.root in roots
+        )
 
     def _credited(self, entry: FunctionId) -> frozenset[Value]:
         """Return the accounts from calldata to which the function may add."""
@@ -191,6 +243,25 @@ class Signatures:
                     waiting.extend(self._code.pool.phi_operands.get(word, ()))
             found = self._words[digest] = frozenset(seen)
         return found
+
+
+def _is_circle(word: Value) -> bool:
+    """True for a sum of which so few bits are kept that it soon starts again."""
+    match word:
+        case Expr(operation="AND", arguments=(int(mask), Expr(operation="ADD"))):
+            return mask.bit_count() < _FEWEST_BITS
+    return False
+
+
+def _stays(value: Value, slot: Value) -> bool:
+    """True if the stored word is surely not zero, or keeps the bits that were set."""
+    parts = value.arguments if isinstance(value, Expr) and value.operation == "OR" else (value,)
+    return any(
+        each != 0
+        if isinstance(each, int)
+        else each.operation == "SLOAD" and each.arguments[0] is slot
+        for each in parts
+    )
 
 
 def _is_read(word: Value, slot: Value) -> bool:

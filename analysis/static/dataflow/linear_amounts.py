@@ -10,7 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from analysis.static.evm.expressions import MASK, Expr, Value, is_power_of_two, lowest_bit
+from analysis.static.evm.expressions import (
+    MASK,
+    Expr,
+    Value,
+    is_power_of_two,
+    lowest_bit,
+    subterms,
+)
 
 _MOST_SUMMANDS: Final = 24
 _NARROWEST_BITS: Final = 64
@@ -18,6 +25,9 @@ _NARROWEST_BITS: Final = 64
 _HALF: Final = 2**255
 _SUSPICIOUS: Final = frozenset({"NOT", "XOR", "SIGNEXTEND", "SDIV", "SMOD", "SAR"})
 
+UNSTEADY: Final = frozenset({"result", "BALANCE", "SELFBALANCE", "GAS", "MSIZE", "TLOAD"})
+"""Operations of which two results have one expression and may differ: they are read from outside,
+at other times."""
 _SUMS: Final = frozenset({"ADD", "SUB", "MUL", "AND", "OR"})
 _MOST_TERMS: Final = 400
 
@@ -64,6 +74,15 @@ class AmountDelta(NamedTuple):
 
     added: tuple[Value, ...]
     subtracted: tuple[Value, ...]
+
+
+def is_unsteady(word: Value) -> bool:
+    """True if the expression does not identify the word: it has an operation of `UNSTEADY`."""
+    return (
+        isinstance(word, Expr)
+        and word.changes
+        and any(term.operation in UNSTEADY for term in subterms(word))
+    )
 
 
 def delta_of(value: Value, slot: Value) -> AmountDelta | None:
@@ -211,14 +230,26 @@ def added(*changes: LinearAmount) -> LinearAmount:
     return total(parts)
 
 
-def summands(word: Value) -> Counter[Value]:
-    """Return the terms of a sum and their coefficients, negative for those subtracted."""
+def _same(word: Value) -> Value:
+    return word
+
+
+def summands(word: Value, bare: Callable[[Value], Value] = _same) -> Counter[Value]:
+    """Return the terms of a sum and their coefficients, negative for those subtracted.
+
+    A difference of two unsteady words is one term: equal expressions need not cancel out. `bare`
+    replaces words that stand for one other word, such as `DependencyAnalysis.single_value`.
+    """
     found: Counter[Value] = Counter()
     waiting = [(word, 1)]
     while waiting and len(found) < _MOST_SUMMANDS:
         each, sign = waiting.pop()
+        each = bare(each)
         if isinstance(each, Expr) and each.operation in ("ADD", "SUB"):
             first, second = each.arguments
+            if each.operation == "SUB" and is_unsteady(first) and is_unsteady(second):
+                found[each] += sign
+                continue
             waiting += [(first, sign), (second, sign if each.operation == "ADD" else -sign)]
         elif isinstance(each, Expr) and each.operation == "MUL" and each.arguments[0] == MASK:
             waiting.append((each.arguments[1], -sign))

@@ -193,13 +193,22 @@ contract SoundConsents is Erc20 {
     }
 }
 
-/// Signatures, of which each function but the first two asks too little.
+/// Signatures: what each function asks for is enough or too little, as the test lists.
 contract Signed is Erc20 {
     mapping(address => uint256) public nonces;
     mapping(address => mapping(bytes32 => bool)) public used;
+    mapping(address => uint256) public rounds;
+    mapping(address => uint256) public circles;
+    mapping(address => uint256) public returned;
+    mapping(address => mapping(bytes32 => bool)) public marks;
+    mapping(address => mapping(bytes32 => bool)) public released;
+    bytes32 public domain;
+    bytes32 public fixedDomain;
     uint256 private _step;
 
-    constructor(string memory n, string memory s) Erc20(n, s) {}
+    constructor(string memory n, string memory s) Erc20(n, s) {
+        fixedDomain = keccak256(abi.encode(block.chainid, address(this)));
+    }
 
     function _check(bytes32 digest, address o, uint8 v, bytes32 r, bytes32 s) private pure {
         address by = ecrecover(digest, v, r, s);
@@ -241,9 +250,63 @@ contract Signed is Erc20 {
     }
 
     function permitAgain(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
-        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o])), o, v, r, s);
-        nonces[o] += _step;
+        _check(keccak256(abi.encode(address(this), o, to, a, rounds[o])), o, v, r, s);
+        rounds[o] += _step;
         _allowances[o][to] = a;
+    }
+
+    function permitTwin(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(o, to, a, nonces[o]++)), o, v, r, s);
+        _allowances[o][to] = a;
+    }
+
+    function permitNamed(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        bytes32 inner = keccak256(abi.encode(o, to, a, nonces[o]++));
+        _check(keccak256(abi.encodePacked(hex"1901", domain, inner)), o, v, r, s);
+        _allowances[o][to] = a;
+    }
+
+    function setDomain(bytes32 domain_) external {
+        domain = domain_;
+    }
+
+    function permitFixed(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        bytes32 inner = keccak256(abi.encode(o, to, a, nonces[o]++));
+        _check(keccak256(abi.encodePacked(hex"1901", fixedDomain, inner)), o, v, r, s);
+        _allowances[o][to] = a;
+    }
+
+    function permitCircle(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, circles[o])), o, v, r, s);
+        circles[o] = (circles[o] + 1) & 7;
+        _allowances[o][to] = a;
+    }
+
+    function permitBack(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, returned[o]++)), o, v, r, s);
+        _allowances[o][to] = a;
+    }
+
+    function undo(address o) external {
+        returned[o]--;
+    }
+
+    function sendByRelay(address o, address to, uint256 a, bytes32 n, uint8 v, bytes32 r, bytes32 s) external {
+        require(!marks[msg.sender][n], "used");
+        _check(keccak256(abi.encode(address(this), o, to, a, n)), o, v, r, s);
+        marks[msg.sender][n] = true;
+        _move(o, to, a);
+    }
+
+    function sendReleased(address o, address to, uint256 a, bytes32 n, uint8 v, bytes32 r, bytes32 s) external {
+        require(!released[to][n], "used");
+        _check(keccak256(abi.encode(address(this), o, to, a, n)), o, v, r, s);
+        released[to][n] = true;
+        _move(o, to, a);
+    }
+
+    function release(bytes32 n) external {
+        released[msg.sender][n] = false;
     }
 
     function permitHalf(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
@@ -324,5 +387,49 @@ contract MintsOnAll is Erc20 {
     function _transfer(address from, address to, uint256 amount) internal override {
         _issue(to, amount / 1000000);
         _move(from, to, amount);
+    }
+}
+
+interface ISpender { function received(address from, uint256 amount) external; }
+
+/// The spender is told before its allowance is lowered, by what was read before.
+contract SpentAfterCall is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        uint256 allowed = _allowances[from][msg.sender];
+        require(allowed >= amount, "allowance");
+        _move(from, to, amount);
+        ISpender(msg.sender).received(from, amount);
+        _allowances[from][msg.sender] = allowed - amount;
+        return true;
+    }
+}
+
+contract SpentBeforeCall is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function transferFrom(address from, address to, uint256 amount) external override returns (bool) {
+        uint256 allowed = _allowances[from][msg.sender];
+        require(allowed >= amount, "allowance");
+        _allowances[from][msg.sender] = allowed - amount;
+        _move(from, to, amount);
+        ISpender(msg.sender).received(from, amount);
+        return true;
+    }
+}
+
+/// Takes once more in the callback.
+contract Spender {
+    bool private _isAgain;
+
+    function take(Erc20 token, address holder, uint256 amount) external {
+        token.transferFrom(holder, address(this), amount);
+    }
+
+    function received(address from, uint256 amount) external {
+        if (_isAgain) return;
+        _isAgain = true;
+        try Erc20(msg.sender).transferFrom(from, address(this), amount) {} catch {}
     }
 }

@@ -70,6 +70,16 @@ contract CheckedThenCalled is Stale {
     }
 }
 
+contract ReadThenCalled is Stale {
+    function act(address, address to, uint256 v) external {
+        uint256 held = _balances[msg.sender];
+        require(held >= v);
+        ICallee(msg.sender).hello();
+        _balances[msg.sender] = held - v;
+        _balances[to] += v;
+    }
+}
+
 contract NestedSelfDouble is Stale {
     mapping(uint256 => mapping(address => uint256)) private _of;
     uint256 private _epoch = 7;
@@ -130,6 +140,20 @@ contract CalledThenChecked is Stale {
         ICallee(msg.sender).hello();
         _balances[msg.sender] -= v;
         unchecked { _balances[to] += v; }
+    }
+}
+
+/// The callee is the deployer's own.
+contract ReadThenHelped is Stale {
+    address private _helper = msg.sender;
+    function act(address, address to, uint256 v) external {
+        require(msg.sender != to);
+        uint256 held = _balances[msg.sender];
+        require(held >= v);
+        (bool ok,) = _helper.call("");
+        require(ok);
+        _balances[msg.sender] = held - v;
+        _balances[to] += v;
     }
 }
 

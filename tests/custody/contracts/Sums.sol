@@ -275,6 +275,17 @@ contract OneAnswer is Sums {
     }
 }
 
+/// The difference of two equal expressions is not zero: the same question is asked again.
+contract GrownAnswer is Sums {
+    uint256 public paid;
+    function pay() external { paid += 1; }
+    function act(address, address to, uint256) external {
+        uint256 before = this.paid();
+        this.pay();
+        _balances[to] += this.paid() - before;
+    }
+}
+
 /// Both elements of a list are constant places of the code, which never reads the length.
 contract ListedPair is Sums {
     address[] internal _route;

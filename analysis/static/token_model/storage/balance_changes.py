@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.dataflow.linear_amounts import delta_of
+from analysis.static.dataflow.linear_amounts import delta_of, summands
 from analysis.static.dataflow.merged_choices import choosing_branches
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, TO, Variable
 from analysis.static.evm.cfg import CfgNode, FunctionId
@@ -22,7 +22,6 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.storage.write_index import StorageWrite
 
-_MOST_SUMMANDS: Final = 24
 _MOST_FORMS: Final = 12
 _MOST_EXPANDED: Final = 24
 _COPIES: Final = 2
@@ -89,20 +88,20 @@ def balance_debits(code: ContractModel) -> Iterator[frozenset[tuple[FunctionId, 
 def difference(code: ContractModel, value: Value, slot: Value) -> Sum | None:
     """Return the value minus the slot's old content. None: it is not computed from that."""
     for candidate in _candidates(value):
-        summands = _summands(code, candidate)
-        for word, count in summands.items():
+        terms = summands(candidate, code.dependencies.single_value)
+        for word, count in terms.items():
             if not isinstance(word, Expr) or word.operation != "SLOAD":
                 continue
             if count == 1 and word.arguments[0] == slot:
-                del summands[word]
-                return _sorted(code, summands)
+                del terms[word]
+                return _sorted(code, terms)
     return None
 
 
-def _sorted(code: ContractModel, summands: Counter[Value]) -> Sum:
+def _sorted(code: ContractModel, terms: Counter[Value]) -> Sum:
     """Return the summands in an order that is the same for equal sums, and in every run."""
-    words = sorted((word for word, n in summands.items() if n), key=code.pool.rank)
-    return tuple((word, summands[word]) for word in words)
+    words = sorted((word for word, n in terms.items() if n), key=code.pool.rank)
+    return tuple((word, terms[word]) for word in words)
 
 
 def _candidates(value: Value) -> Iterator[Value]:
@@ -115,20 +114,6 @@ def _candidates(value: Value) -> Iterator[Value]:
                 yield word
             elif word.operation in ("AND", "OR", "SHL"):
                 waiting.extend(word.arguments)
-
-
-def _summands(code: ContractModel, word: Value) -> Counter[Value]:
-    found: Counter[Value] = Counter()
-    waiting = [(word, 1)]
-    while waiting and len(found) < _MOST_SUMMANDS:
-        each, sign = waiting.pop()
-        each = code.dependencies.single_value(each)
-        if isinstance(each, Expr) and each.operation in ("ADD", "SUB"):
-            first, second = each.arguments
-            waiting += [(first, sign), (second, sign if each.operation == "ADD" else -sign)]
-        elif each != 0:
-            found[each] += sign
-    return found
 
 
 @cached_on_model
@@ -212,7 +197,7 @@ def _forms(code: ContractModel, by: Sum) -> Iterator[Sum]:
         yield by
         return
     for meaning in code.dependencies.phi_values(by[0][0])[:_MOST_FORMS]:
-        yield _sorted(code, _summands(code, meaning))
+        yield _sorted(code, summands(meaning, code.dependencies.single_value))
 
 
 def _is_reduced(code: ContractModel, by: Sum, write: StorageWrite, debits: set[Sum]) -> bool:

@@ -199,7 +199,7 @@ contract CarefulPermit is Erc20 {
         bytes32 s
     ) external {
         require(block.timestamp <= deadline, "late");
-        bytes32 digest = keccak256(abi.encode(holder, spender, amount, nonces[holder]++, deadline));
+        bytes32 digest = keccak256(abi.encode(address(this), holder, spender, amount, nonces[holder]++, deadline));
         address signer = ecrecover(digest, v, r, s);
         require(signer != address(0) && signer == holder, "signature");
         _allowances[holder][spender] = amount;
