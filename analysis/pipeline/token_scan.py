@@ -74,6 +74,7 @@ from analysis.token.live_setters import (
     LiveSetters,
     UnprovedCredits,
     read_live_setters,
+    standing_hints,
     unproved_credits,
 )
 from analysis.token.owner_controls import find_controls
@@ -556,7 +557,7 @@ class TokenScan:
             self.first_round,
             self.token,
             self.state,
-            self.code.hints,
+            standing_hints(self.code.hints, self.code.powers, self.live_setters),
             owners=self._owners,
             stored=self.stored,
             buys=self.buys,

@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.static.evm.expressions import MASK
 from analysis.static.evm.opcodes import NUMBER
-from analysis.static.token_model.storage.constant_slots import is_hash_like
+from analysis.static.token_model.storage.constant_slots import is_hash_like, standard_slots
 from config.burn import BURN_ADDRESSES
 from core.evm.keccak import keccak
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32, low_address
@@ -149,7 +149,8 @@ def name_words(
         for at, entry in _named(slots.keys() - plain, space, preimages).items()
         if at not in plain
     }
-    near = {base + at for base in space.constants for at in range(_NAMESPACE)}
+    bases = {*space.constants, *standard_slots()}
+    near = {base + at for base in bases for at in range(_NAMESPACE)}
     plain |= {at for at in slots if at in near and at not in entries}
     plain |= _elements(slots, words, plain | entries.keys()) - entries.keys()
     unknown = slots.keys() - plain - entries.keys()

@@ -13,6 +13,8 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.storage_words import SlotReads
 from analysis.static.custody.custody_report import PrivilegedParty
+from analysis.static.custody.simulation_hints import SimulationHints
+from analysis.static.evm.cfg import selector_of
 from analysis.static.powers.static_powers import (
     Setter,
     StateTest,
@@ -235,3 +237,21 @@ def ended_credits(powers: StaticPowers, words: Mapping[Hash32, int]) -> tuple[Se
     live = LiveSetters(powers, {slot: words.get(slot, 0) for slot in slots_of(powers)})
     credits = powers.credits or ()
     return tuple(each.setter.selector for each in credits if not live.is_live(each.setter))
+
+
+def standing_hints(
+    hints: SimulationHints, powers: StaticPowers, live: LiveSetters
+) -> SimulationHints:
+    """Return the hints without debits of functions that cannot run any more, such as initializers
+    that set a balance."""
+    ended = {
+        (each.setter.selector, each.pc)
+        for each in powers.credits or ()
+        if not live.is_live(each.setter)
+    }
+    standing = tuple(
+        write
+        for write in hints.open_writes
+        if write.kind != "debit" or (selector_of(write.selector), write.pc) not in ended
+    )
+    return msgspec.structs.replace(hints, open_writes=standing)

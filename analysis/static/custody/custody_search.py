@@ -39,6 +39,7 @@ from analysis.static.custody.custody_state import (
     UnprovedStore,
 )
 from analysis.static.custody.phi_resolution import Bindings
+from analysis.static.custody.privileged_callers import Callers
 from analysis.static.dataflow.addresses import is_caller, recovered
 from analysis.static.dataflow.linear_amounts import delta_of, plus
 from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, FunctionId
@@ -55,8 +56,6 @@ _MOST_TOLD: Final = 4
 _LARGEST_EXACT: Final = 600
 """Most nodes of a function whose conditions are distinguished without a signature check."""
 
-Callers = tuple[tuple[Value, ...], tuple[Value, ...]]
-"""Parties and lists of `PrivilegedCallers.privilege`."""
 
 _Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
 """The predecessor, the condition decided there, and the node directly after it."""
@@ -434,7 +433,8 @@ class PathSearch:
         status = self._settled(here, here.facts, is_last=True).status
         if not status.debts:
             return
-        on_path = self._privilege(state) if self.with_gates else ((), ())
+        before = self.gates.callers_before(self.entry)
+        on_path = self._privilege(state) if self.with_gates else before
         for debt in sorted(status.debts, key=self.prover.rank):
             parties, lists = on_path if any(on_path) else self._setters(debt.whose)
             why = "privileged" if parties or lists else "nobody is asked"
@@ -459,7 +459,7 @@ class PathSearch:
         """Return the callers that the path to the state requires."""
         waiting: list[tuple[SearchState, tuple[Value, bool] | None]] = []
         at: SearchState | None = state
-        found: Callers = ((), ())
+        found: Callers = self.gates.callers_before(self.entry)
         while at is not None:
             known = self._callers.get(at)
             if known is not None:

@@ -4,7 +4,7 @@ A storage variable counts as closed if every function that writes it checks the 
 or can succeed only once (an initializer).
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fact, FactReader
@@ -23,17 +23,26 @@ from core.evm.primitives import ADDRESS_MASK
 _LOWEST: Final = 2**64
 """Smaller numbers compared with a caller are neither addresses nor hashes of one."""
 
-_Callers = tuple[tuple[Value, ...], tuple[Value, ...]]
+Callers = tuple[tuple[Value, ...], tuple[Value, ...]]
 """Addresses of callers, and lists of them."""
 
 
 class _Gates(NamedTuple):
     """The caller checks of one function."""
 
-    edges: dict[CfgEdge, _Callers]
+    edges: dict[CfgEdge, Callers]
     """Edges that only privileged callers take, with those callers."""
     passed: dict[CfgNode, int]
     """Not 0 for the nodes that every path reaches over such an edge."""
+
+
+def _callers_into(reaching: Container[CfgNode], barred: Mapping[CfgEdge, Callers]) -> Callers:
+    """Return the callers that the barred edges into these nodes require."""
+    passed = [callers for (_, after), callers in barred.items() if after in reaching]
+    return (
+        tuple(dict.fromkeys(party for parties, _ in passed for party in parties)),
+        tuple(dict.fromkeys(slot for _, lists in passed for slot in lists)),
+    )
 
 
 class PrivilegedCallers:
@@ -150,15 +159,20 @@ class PrivilegedCallers:
         barred, is_passed = self._gates_of(entry)
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
         if not all(is_passed[node] for node in targets):
-            return None
+            before = self.callers_before(entry)
+            return before if any(before) else None
         reaching = flow.leading_to(targets, barred)
-        passed = [
-            required_callers for (_, after), required_callers in barred.items() if after in reaching
-        ]
-        return (
-            tuple(dict.fromkeys(party for parties, _ in passed for party in parties)),
-            tuple(dict.fromkeys(slot for _, lists in passed for slot in lists)),
-        )
+        return _callers_into(reaching, barred)
+
+    def callers_before(self, entry: FunctionId) -> Callers:
+        """Return the addresses of which the caller must be one before the function is chosen, as
+        that of a transparent proxy's admin, and the lists; empty if there are none."""
+        dispatcher = self._code.functions.cfg(None)
+        barred = {} if entry is None else self._gates_of(None).edges
+        reaching = dispatcher.leading_to(self._code.functions.roots(entry), barred)
+        if not barred or not reaching.isdisjoint(dispatcher.roots):
+            return (), ()
+        return _callers_into(reaching, barred)
 
     def _gates_of(self, entry: FunctionId) -> _Gates:
         """Return the caller checks of a function."""
@@ -166,7 +180,7 @@ class PrivilegedCallers:
         if known is not None:
             return known
         flow = self._code.functions.cfg(entry)
-        edges: dict[CfgEdge, _Callers] = {}
+        edges: dict[CfgEdge, Callers] = {}
         for node, branch in flow.branching():
             meanings = self._code.dependencies.phi_values(branch.condition)
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):

@@ -243,6 +243,20 @@ async def test_a_proxy_starts_in_its_creation(
     assert found == (is_trap, False), shown(report)
 
 
+@pytest.mark.parametrize("is_dead", [True, False])
+async def test_the_admin_of_a_transparent_proxy_alone_replaces_code(
+    chain: Chain, context: ChainContext, *, is_dead: bool
+) -> None:
+    owner = Address("0x" + "0" * 36 + "dead") if is_dead else KEEPER
+    token = chain.deploy("TransparentlyProxied", chain.deploy("Upgradeable"), owner, KEEPER)
+    report = await judge(context, token)
+    found = (report.scan.hidden_creation, report.scan.unexplained_creation)
+    assert found == (False, False), shown(report)
+    kinds = {power.holder_kind for power in report.powers if power.what == "replace"}
+    assert "anybody" not in kinds
+    assert (kinds == {"nobody"}) is is_dead
+
+
 @pytest.mark.parametrize("is_trap", [False, True])
 async def test_a_factory_gives_what_a_constructor_does(
     chain: Chain, context: ChainContext, *, is_trap: bool

@@ -44,7 +44,7 @@ def may_be_entry(slot: object) -> bool:
     """True for a constant that looks like a hash and has no known name."""
     if not isinstance(slot, int) or slot < _SMALL:
         return False
-    return is_hash_like(slot) and not any(0 <= slot - named < _STRUCT for named in _named_slots())
+    return is_hash_like(slot) and not any(0 <= slot - named < _STRUCT for named in standard_slots())
 
 
 def is_hash_like(number: int) -> bool:
@@ -53,7 +53,8 @@ def is_hash_like(number: int) -> bool:
 
 
 @cache
-def _named_slots() -> frozenset[int]:
+def standard_slots() -> frozenset[int]:
+    """Return the slots that standards and libraries name by a text."""
     hashes = {_hash(text.encode()) for text in _PLAIN}
     hashes |= {_hash(text.encode()) - 1 for text in _LESS_ONE}
     inner = (_hash(text.encode()) - 1 for text in _NAMESPACES)

@@ -3,6 +3,7 @@ pragma solidity ^0.8.24;
 
 import {AccessControl} from "openzeppelin-5/access/AccessControl.sol";
 import {ERC1967Proxy} from "openzeppelin-5/proxy/ERC1967/ERC1967Proxy.sol";
+import {TransparentUpgradeableProxy} from "openzeppelin-5/proxy/transparent/TransparentUpgradeableProxy.sol";
 import {ERC20 as Library} from "openzeppelin-5/token/ERC20/ERC20.sol";
 import {ERC20Permit} from "openzeppelin-5/token/ERC20/extensions/ERC20Permit.sol";
 import {ERC20Votes} from "openzeppelin-5/token/ERC20/extensions/ERC20Votes.sol";
@@ -326,6 +327,13 @@ contract Upgradeable is Erc20 {
 contract Proxied is ERC1967Proxy {
     constructor(address logic, address keeper, uint256 amount)
         ERC1967Proxy(logic, abi.encodeCall(Upgradeable.start, (keeper, amount)))
+    {}
+}
+
+/// Its admin is a contract that the owner alone may call.
+contract TransparentlyProxied is TransparentUpgradeableProxy {
+    constructor(address logic, address owner, address keeper)
+        TransparentUpgradeableProxy(logic, owner, abi.encodeCall(Upgradeable.start, (keeper, 0)))
     {}
 }
 
