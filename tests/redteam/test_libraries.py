@@ -25,7 +25,16 @@ IMPORT: Final = re.compile(r"""import\s+(?:[^"';]*from\s+)?["']([^"']+)["']""")
 
 FOUND: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(
-        ("Governance", "Votes4", "VotesComp4", "Votes5", "TimedVotes5", "Lady", "Mate"),
+        (
+            "Governance",
+            "Votes4",
+            "VotesComp4",
+            "Votes5",
+            "TimedVotes5",
+            "FlashMint5",
+            "Lady",
+            "Mate",
+        ),
         frozenset(),
     ),
     # Holders may burn what is theirs.

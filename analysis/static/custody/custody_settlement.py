@@ -24,6 +24,7 @@ from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.static.token_model.storage.write_index import StorageWrite
 from core.evm.abi import selector_of
+from core.evm.keccak import keccak
 
 _PAYER: Final = 4
 _AMOUNTS: Final[dict[FunctionId, int]] = {
@@ -33,8 +34,10 @@ _AMOUNTS: Final[dict[FunctionId, int]] = {
 """Offset of the amount in calldata, by function whose first argument is the payer."""
 
 _ERC1271: Final = 0x1626BA7E
-_MAGIC: Final = (_ERC1271, _ERC1271 << 224)
-"""Answer of a contract that a signature is its own, as read from the word or its first bytes."""
+_ERC3156: Final = int.from_bytes(keccak(b"ERC3156FlashBorrower.onFlashLoan"))
+_MAGIC: Final = (_ERC1271, _ERC1271 << 224, _ERC3156)
+"""Answers of a contract that a signature is its own, as read from the word or its first bytes, and
+that it took a flash loan, which it pays back."""
 
 
 def settled(
@@ -152,7 +155,7 @@ def _settles(
 
 
 def _answers_itself(fact: EqualityFact, whose: Value) -> bool:
-    """True if the account is a contract that returned the ERC-1271 magic value."""
+    """True if the account is a contract that returned the magic value of ERC-1271 or ERC-3156."""
     return any(
         isinstance(one, Expr)
         and one.operation == "result"

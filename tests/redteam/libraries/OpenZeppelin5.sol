@@ -3,6 +3,7 @@ pragma solidity ^0.8.20;
 
 import "openzeppelin-5/token/ERC20/extensions/ERC1363.sol";
 import "openzeppelin-5/token/ERC20/extensions/ERC20Burnable.sol";
+import "openzeppelin-5/token/ERC20/extensions/ERC20FlashMint.sol";
 import "openzeppelin-5/token/ERC20/extensions/ERC20Permit.sol";
 import "openzeppelin-5/token/ERC20/extensions/ERC20Votes.sol";
 
@@ -33,6 +34,12 @@ contract TimedVotes5 is ERC20Votes {
 
 contract Payable5 is ERC1363, ERC20Burnable {
     constructor(address, address, address, address maker) ERC20("Payable", "CMP") {
+        _mint(maker, 1e24);
+    }
+}
+
+contract FlashMint5 is ERC20FlashMint {
+    constructor(address, address, address, address maker) ERC20("Flash", "CMP") {
         _mint(maker, 1e24);
     }
 }
