@@ -169,8 +169,10 @@ class CustodyProver:
         return self._ranks.setdefault(found, len(self._ranks))
 
     def is_called_back(self, entry: FunctionId) -> bool:
-        """True if the function calls a contract that its caller may have chosen, which may change
-        any storage by calls of its own."""
+        """True if the function calls a contract that ordinary callers may choose.
+
+        Such a contract may call back, and change any storage.
+        """
         known = self._called_back.get(entry)
         if known is None:
             known = self._called_back[entry] = any(

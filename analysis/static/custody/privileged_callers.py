@@ -165,8 +165,10 @@ class PrivilegedCallers:
         return _callers_into(reaching, barred)
 
     def callers_before(self, entry: FunctionId) -> Callers:
-        """Return the addresses of which the caller must be one before the function is chosen, as
-        that of a transparent proxy's admin, and the lists; empty if there are none."""
+        """Return the callers that the dispatcher requires; empty if it requires none.
+
+        A transparent proxy checks for its admin there.
+        """
         dispatcher = self._code.functions.cfg(None)
         barred = {} if entry is None else self._gates_of(None).edges
         reaching = dispatcher.leading_to(self._code.functions.roots(entry), barred)
