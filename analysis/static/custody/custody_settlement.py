@@ -36,8 +36,9 @@ _AMOUNTS: Final[dict[FunctionId, int]] = {
 _ERC1271: Final = 0x1626BA7E
 _ERC3156: Final = int.from_bytes(keccak(b"ERC3156FlashBorrower.onFlashLoan"))
 _MAGIC: Final = (_ERC1271, _ERC1271 << 224, _ERC3156)
-"""Magic values by which a contract accepts a signature as its own, as read from the word or its
-first bytes, or accepts a flash loan. What it accepts, it pays back."""
+"""Magic values by which a contract accepts a signature or a flash loan as its own.
+
+They are read from the word or its first bytes. A loan that it accepts, it pays back."""
 
 
 def settled(
