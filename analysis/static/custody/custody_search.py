@@ -56,7 +56,6 @@ _MOST_TOLD: Final = 4
 _LARGEST_EXACT: Final = 600
 """Most nodes of a function whose conditions are distinguished without a signature check."""
 
-
 _Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
 """The predecessor, the condition decided there, and the node directly after it."""
 
@@ -433,8 +432,9 @@ class PathSearch:
         status = self._settled(here, here.facts, is_last=True).status
         if not status.debts:
             return
-        before = self.gates.callers_before(self.entry)
-        on_path = self._privilege(state) if self.with_gates else before
+        on_path = (
+            self._privilege(state) if self.with_gates else self.gates.callers_before(self.entry)
+        )
         for debt in sorted(status.debts, key=self.prover.rank):
             parties, lists = on_path if any(on_path) else self._setters(debt.whose)
             why = "privileged" if parties or lists else "nobody is asked"

@@ -55,6 +55,7 @@ class PrivilegedCallers:
         self._assumed = 0
         """Variables that are assumed closed, while that is computed."""
         self._gates: dict[FunctionId, _Gates] = {}
+        self._before: dict[FunctionId, Callers] = {}
         self.derived: set[Value] = set()
         """Words that a value computed from the caller must equal, so that they name no caller."""
 
@@ -169,10 +170,21 @@ class PrivilegedCallers:
 
         A transparent proxy checks for its admin there.
         """
-        dispatcher = self._code.functions.cfg(None)
+        known = self._before.get(entry)
+        if known is None:
+            known = self._find_callers_before(entry)
+            if not self._assumed:  # else some may be by what is only assumed
+                self._before[entry] = known
+        return known
+
+    def _find_callers_before(self, entry: FunctionId) -> Callers:
         barred = {} if entry is None else self._gates_of(None).edges
-        reaching = dispatcher.leading_to(self._code.functions.roots(entry), barred)
-        if not barred or not reaching.isdisjoint(dispatcher.roots):
+        if not barred:
+            return (), ()
+        dispatcher, roots = self._code.functions.cfg(None), self._code.functions.roots(entry)
+        reaching = dispatcher.leading_to(roots, barred)
+        is_dispatched = all(len(dispatcher.leading_to((root,))) > 1 for root in roots)
+        if not is_dispatched or not reaching.isdisjoint(dispatcher.roots):
             return (), ()
         return _callers_into(reaching, barred)
 
