@@ -12,6 +12,7 @@ from analysis.token.live_setters import (
     slots_of,
     unproved_credits,
 )
+from core.evm.abi import selector_of
 from core.evm.primitives import ZERO_ADDRESS, Address, Selector
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_contracts import with_contracts
@@ -189,3 +190,18 @@ def test_amounts_that_calls_return_are_not_proved(chain: Chain, name: str) -> No
     token, grown = act(chain, name)
     assert (grown > 0) is (name != "OneAnswer")
     assert unproved(chain, token).create_balances(probed=()) is None
+
+
+@pytest.mark.parametrize(("name", "is_proved"), [("NarrowSupply", False), ("CheckedSupply", True)])
+def test_a_supply_in_few_bits_counts_a_mint_if_it_fits(
+    chain: Chain, name: str, *, is_proved: bool
+) -> None:
+    token, holder = chain.deploy(name), chain.fresh_account()
+    for _ in range(2):
+        chain.send(holder, token, ACT, holder, holder, 2**96 - 1)
+    answer = chain.node.rpc(
+        "eth_call", {"to": token, "data": selector_of("totalSupply()")}, "latest"
+    )
+    supply = int(str(answer), 16)
+    assert (chain.balance(token, holder) <= supply) is is_proved
+    assert (unproved(chain, token).every == ()) is is_proved

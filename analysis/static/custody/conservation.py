@@ -135,6 +135,8 @@ class _Slice(CustodySlice):
 
     def _note_narrow(self, term: Expr) -> None:
         mask, inner = term.arguments
+        if isinstance(mask, int) and isinstance(inner, Expr) and inner.operation == "ADD":
+            self._note(mask + 1, inner)
         if isinstance(mask, int) and isinstance(inner, Expr) and inner.operation == "SUB":
             one, other = inner.arguments
             pool = self.code.pool

@@ -83,6 +83,8 @@ class AmountBounds:
                 case ("SUB", (one, other)):
                     less = negated(self.upper(other, depth - 1))
                     return added(self.lower(one, depth - 1), less)
+                case ("AND", (int(mask), inner)) if is_low(mask) and self.is_at_least(mask, inner):
+                    return self.lower(inner, depth - 1)
         return frozenset({(word, 1)})
 
     def _rest(self, large: Value, small: Value, depth: int) -> LinearAmount:

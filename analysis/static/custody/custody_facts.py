@@ -296,6 +296,8 @@ def known_differences(
     for small, large in _less_than(condition, holds=holds):
         for whole in reductions(large):
             yield whole, small
+        if isinstance(large, int):
+            yield large - 1, small
 
 
 def _less_than(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]]:

@@ -275,6 +275,24 @@ contract OneAnswer is Sums {
     }
 }
 
+/// The supply is kept in fewer bits than it is computed with.
+contract NarrowSupply is Sums {
+    function act(address, address to, uint256 v) external {
+        uint256 grown = totalSupply + uint96(v);
+        totalSupply = uint96(grown);
+        _balances[to] += uint96(v);
+    }
+}
+
+contract CheckedSupply is Sums {
+    function act(address, address to, uint256 v) external {
+        uint256 grown = totalSupply + uint96(v);
+        require(grown < 2**96);
+        totalSupply = uint96(grown);
+        _balances[to] += uint96(v);
+    }
+}
+
 /// The difference of two equal expressions is not zero: the same question is asked again.
 contract GrownAnswer is Sums {
     uint256 public paid;

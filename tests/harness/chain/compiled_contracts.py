@@ -1,7 +1,8 @@
 """Compiler output for the contracts on the tests' chains, kept in the repository.
 
 A run starts with it in the compiler's cache, so it compiles only what has changed. The names are
-digests of compiler, settings and sources. `make test-long` takes nothing from here.
+digests of compiler, settings and sources. Contracts of imported packages are left out. `make
+test-long` takes nothing from here.
 
 `python -m tests.harness.chain.compiled_contracts`, after `make check`, keeps what tests needed.
 """
@@ -14,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from assay.demo.npm_packages import CACHE
+from assay.demo.npm_packages import CACHE, NODE_MODULES
 
 ARCHIVE: Final = Path(__file__).resolve().parents[2] / "cases" / "contracts.json.xz"
 _CACHE: Final = CACHE / "compiled"
@@ -38,10 +39,18 @@ def fill_cache() -> None:
             part.replace(cached)
 
 
+def own_part(output: bytes) -> msgspec.Raw:
+    """Return compiler output without warnings and the contracts of packages."""
+    whole = msgspec.json.decode(output, type=dict[str, msgspec.Raw])
+    sources = msgspec.json.decode(whole["contracts"], type=dict[str, msgspec.Raw])
+    own = {name: found for name, found in sources.items() if not (NODE_MODULES / name).exists()}
+    return msgspec.Raw(msgspec.json.encode({"contracts": own}))
+
+
 def main() -> None:
     """Keep the output that was needed within the last day: each use opens its lock."""
     found = {
-        lock.stem: msgspec.Raw(lock.with_suffix(".json").read_bytes())
+        lock.stem: own_part(lock.with_suffix(".json").read_bytes())
         for lock in sorted(_CACHE.glob("*.lock"))
         if time.time() - lock.stat().st_mtime < _DAY_S and lock.with_suffix(".json").is_file()
     }
