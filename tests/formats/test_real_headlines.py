@@ -50,8 +50,8 @@ THEFT_UNKNOWN = "It is unknown whether others can take tokens out of your wallet
 HEADLINES: Final[dict[int, dict[str, str]]] = {
     11_114_732: {
         "LINK": PASSED_IN_TWO_POOLS,
-        "UNI": "You can buy and sell it, but it is not proved that tokens move only with their "
-        f"holder's consent. {LIQUIDITY_UNKNOWN}",
+        "UNI": "You can buy and sell it, but it is unknown who can withdraw the liquidity. "
+        "Three more checks could not be answered",
     },
     12_047_794: {"SHIB": PASSED, "WBTC": PAUSABLE},
     12_243_999: {
