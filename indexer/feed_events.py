@@ -116,14 +116,14 @@ class FeedEvents:
             write.tx, chain_id=self._chain_id, pool_keys={one.pool_key for one in found}
         )
         times = write.span.times_of({one.block_number for one in found})
-        losses = WithdrawnShares(write, chain_id=self._chain_id)
+        shares = WithdrawnShares(write, chain_id=self._chain_id)
         for one in found:
             pool = pools.get(one.pool_key)
             token = None if pool is None else self._token_of(pool)
             if pool is None or token is None or pool.kind not in one.kinds:
                 continue
             amount_raw = one.amount0_raw if token == pool.token0 else one.amount1_raw
-            left_pct = losses.find_pct(pool, token, amount_raw, block_number=one.block_number)
+            left_pct = shares.find_pct(pool, token, amount_raw, block_number=one.block_number)
             yield FeedLine(
                 kind="withdrawal",
                 token=token,

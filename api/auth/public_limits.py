@@ -8,7 +8,7 @@ import msgspec
 from cachetools import LRUCache
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
-from api.auth.shared_analysis_slots import SharedAnalysisSlots, SlotSubject
+from api.auth.shared_analysis_slots import AnalysisSubject, SharedAnalysisSlots
 from api.error_answers import LimitedError, SpentBecause
 from config.settings import PublicSettings
 from core.errors import AssayError
@@ -33,10 +33,10 @@ class SpentAnalyses(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until there is one, at least one second. None: waiting does not help."""
 
 
-class _Slot:
+class _AnalysisSlot:
     """The one analysis or simulation that a network may have running."""
 
-    def __init__(self, network: str, subject: SlotSubject) -> None:
+    def __init__(self, network: str, subject: AnalysisSubject) -> None:
         self.network = network
         self.subject = subject
         self.callers = 0
@@ -56,7 +56,7 @@ class PublicLimits:
         networks may have several running analyses."""
         self._windows = windows
         self._is_running = is_running
-        self._slots = LRUCache[str, _Slot](_MOST_NETWORKS)
+        self._slots = LRUCache[str, _AnalysisSlot](_MOST_NETWORKS)
         """The last one of each network in this process."""
         self._shared = SharedAnalysisSlots(windows) if isinstance(windows, SharedWindows) else None
         """Slots of all processes. None: this one is alone."""
@@ -104,7 +104,7 @@ class PublicLimits:
         ended. Returns the reason why there is none; None: it was counted.
         """
         name = subject.lower()
-        wanted = SlotSubject(chain=chain, name=name, token=name if is_token else None)
+        wanted = AnalysisSubject(chain=chain, name=name, token=name if is_token else None)
         slot = await self._take_slot(network, wanted)
         if slot is None:
             return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
@@ -114,25 +114,27 @@ class PublicLimits:
             return SpentAnalyses(because="running", retry_after_s=_RUNNING_WAIT_S)
         return await self._count(network, chain)
 
-    def _leave(self, slot: _Slot) -> None:
+    def _leave(self, slot: _AnalysisSlot) -> None:
         slot.callers -= 1
         if not slot.callers and self._shared is not None:
             self._shared.leave(slot.network, slot.subject)
 
-    async def _take_shared(self, network: str, wanted: SlotSubject) -> bool:
+    async def _take_shared(self, network: str, wanted: AnalysisSubject) -> bool:
         """Take the network's slot among all processes. False: another subject has it."""
         if self._shared is None:
             return True
         taken = await self._shared.take(network, wanted)
-        if isinstance(taken, SlotSubject):
+        if isinstance(taken, AnalysisSubject):
             if await self._is_analysed(taken):
                 return False
             taken = await self._shared.take(network, wanted, over=taken)
         return taken is True
 
-    async def _take_slot(self, network: str, wanted_subject: SlotSubject) -> _Slot | None:
+    async def _take_slot(
+        self, network: str, wanted_subject: AnalysisSubject
+    ) -> _AnalysisSlot | None:
         """Return the network's slot for a subject. None: another subject has it."""
-        wanted = _Slot(network, wanted_subject)
+        wanted = _AnalysisSlot(network, wanted_subject)
         while (slot := self._slots.get(network)) is not None:
             if slot.subject == wanted.subject:
                 return slot
@@ -143,7 +145,7 @@ class PublicLimits:
         self._slots[network] = wanted
         return wanted
 
-    async def _is_analysed(self, subject: SlotSubject) -> bool:
+    async def _is_analysed(self, subject: AnalysisSubject) -> bool:
         """True if the analysis of the subject goes on without a caller."""
         if subject.token is None or self._is_running is None:
             return False

@@ -44,7 +44,7 @@ last subject, whose analysis may go on: the caller looks, and repeats with it as
 _LEAVE: Final = "return redis.call('ZREM', KEYS[1], ARGV[1])"
 
 
-class SlotSubject(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class AnalysisSubject(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Chain and subject of one analysis or simulation."""
 
     chain: str
@@ -62,8 +62,8 @@ class SharedAnalysisSlots:
         self._process = secrets.token_hex(8)
 
     async def take(
-        self, network: str, subject: SlotSubject, *, over: SlotSubject | None = None
-    ) -> SlotSubject | bool:
+        self, network: str, subject: AnalysisSubject, *, over: AnalysisSubject | None = None
+    ) -> AnalysisSubject | bool:
         """Enter a subject; True if that was possible, also while the server is unreachable.
 
         False: another process has a caller with another subject. A subject: the last one of the
@@ -81,11 +81,11 @@ class SharedAnalysisSlots:
             return True
         state, last = (bytes(part) for part in answer)
         if state == b"last":
-            return msgspec.json.decode(last, type=SlotSubject)
+            return msgspec.json.decode(last, type=AnalysisSubject)
         return state == b"taken"
 
-    def leave(self, network: str, subject: SlotSubject) -> None:
-        """Give the place back, in the background."""
+    def leave(self, network: str, subject: AnalysisSubject) -> None:
+        """Give the slot back, in the background."""
         self._windows.run_soon(
             _LEAVE,
             keys=_keys(network)[:1],
@@ -93,7 +93,7 @@ class SharedAnalysisSlots:
         )
 
 
-def _encode(subject: SlotSubject) -> str:
+def _encode(subject: AnalysisSubject) -> str:
     return msgspec.json.encode(subject).decode()
 
 

@@ -11,7 +11,7 @@ from config.facts.chain import Chain as ChainFacts
 from config.settings import AnalysisSettings
 from core.rpc.client import RpcClient
 from tests.harness.chain.fixtures import anvil_node, artifacts, facts, node_client
-from tests.harness.chain.kept_codes import new_static_results
+from tests.harness.chain.in_memory_results import new_static_results
 from tests.harness.redteam.ordinary_people import People
 
 __all__ = ["anvil_node", "artifacts", "facts", "node_client"]

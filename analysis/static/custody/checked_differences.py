@@ -57,7 +57,7 @@ class CheckedDifferences:
         stores = [
             node for node, effect in flow.effects() if effect.pc == pc and effect.kind == "SSTORE"
         ]
-        return flow.is_barred(stores, edges) or (flow.leading_to(ends, edges).isdisjoint(stores))
+        return flow.is_barred(stores, edges) or flow.leading_to(ends, edges).isdisjoint(stores)
 
     def _find(self, entry: FunctionId) -> Iterator[tuple[Difference, _Edge]]:
         flow = self._code.functions.cfg(entry)

@@ -134,13 +134,12 @@ class _Slice(CustodySlice):
         self._note_sums(small)
 
     def _note_narrow(self, term: Expr) -> None:
-        mask, inner = term.arguments
-        if isinstance(mask, int) and isinstance(inner, Expr) and inner.operation == "ADD":
-            self._note(mask + 1, inner)
-        if isinstance(mask, int) and isinstance(inner, Expr) and inner.operation == "SUB":
-            one, other = inner.arguments
-            pool = self.code.pool
-            self._note(narrowed(pool, one, mask), narrowed(pool, other, mask))
+        pool = self.code.pool
+        match term.arguments:
+            case (int(mask), Expr(operation="ADD") as inner):
+                self._note(mask + 1, inner)
+            case (int(mask), Expr(operation="SUB", arguments=(one, other))):
+                self._note(narrowed(pool, one, mask), narrowed(pool, other, mask))
 
     def _note_sums(self, word: Value) -> None:
         build = self.code.pool.build

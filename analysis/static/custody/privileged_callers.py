@@ -141,11 +141,14 @@ class PrivilegedCallers:
                     continue
                 writers.setdefault(write.entry, set()).add(write.pc)
             known = self._closed[variable] = all(
-                self.is_gated(entry, pcs) or is_one_shot(self._code, entry)
-                for entry, pcs in writers.items()
+                self.is_restricted(entry, pcs) for entry, pcs in writers.items()
             )
             self._assumed -= 1
         return known
+
+    def is_restricted(self, entry: FunctionId, pcs: set[int]) -> bool:
+        """True if these stores require a privileged caller, or can be made only once."""
+        return self.is_gated(entry, pcs) or is_one_shot(self._code, entry)
 
     def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
         """True if every path to these stores requires a privileged caller."""
@@ -182,9 +185,9 @@ class PrivilegedCallers:
         if not barred:
             return (), ()
         dispatcher, roots = self._code.functions.cfg(None), self._code.functions.roots(entry)
+        dispatched = {after for node in dispatcher.nodes for after in node.successors()}
         reaching = dispatcher.leading_to(roots, barred)
-        is_dispatched = all(len(dispatcher.leading_to((root,))) > 1 for root in roots)
-        if not is_dispatched or not reaching.isdisjoint(dispatcher.roots):
+        if not dispatched.issuperset(roots) or not reaching.isdisjoint(dispatcher.roots):
             return (), ()
         return _callers_into(reaching, barred)
 

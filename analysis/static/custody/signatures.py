@@ -21,11 +21,11 @@ from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Fun
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms, without_iszero
 from analysis.static.evm.instruction_effects import ECRECOVER
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.initializers import is_one_shot
 from analysis.static.token_model.storage.constant_slots import is_hash_like
 
 _MOST_TERMS: Final = 4_000
 _FEWEST_BITS: Final = 32
+"""A counter of fewer bits starts again within reach."""
 _LARGEST_STEP: Final = 2**128
 """A larger step counts down."""
 _ENDS: Final = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
@@ -91,7 +91,7 @@ class Signatures:
         places = self._code.layout.of(slot)
         roots = {place.root for place in places}
         return all(place.is_plain for place in places) and all(
-            is_one_shot(self._code, write.entry) or self._gates.is_gated(write.entry, {write.pc})
+            self._gates.is_restricted(write.entry, {write.pc})
             for write in self._code.writes.all
             if write.place.root in roots
         )

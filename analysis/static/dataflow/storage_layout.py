@@ -7,6 +7,7 @@ pattern gets the root `UNKNOWN`; a phi slot yields one location for each operand
 
 from collections.abc import Callable
 from functools import cache
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -133,8 +134,9 @@ class StorageLayout:
 
         Both sides are accepted, because an offset may be added to or subtracted from the start.
         """
-        starts = self._hashed | _first_arrays() if number >> _SMALL else {}
-        for start, words in starts.items():
+        if not number >> _SMALL:
+            return None
+        for start, words in chain(self._hashed.items(), _first_arrays().items()):
             if abs(number - start) < _LONGEST_ARRAY and _is_length(words):
                 return words[0]
         return None

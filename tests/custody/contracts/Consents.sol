@@ -392,7 +392,7 @@ contract MintsOnAll is Erc20 {
 
 interface ISpender { function received(address from, uint256 amount) external; }
 
-/// The spender is told before its allowance is lowered, by what was read before.
+/// The allowance is lowered after a callback to the spender, from the value read before it.
 contract SpentAfterCall is Erc20 {
     constructor(string memory n, string memory s) Erc20(n, s) {}
 

@@ -293,7 +293,7 @@ contract CheckedSupply is Sums {
     }
 }
 
-/// The difference of two equal expressions is not zero: the same question is asked again.
+/// A repeated call may return another value, so equal expressions need not have the same one.
 contract GrownAnswer is Sums {
     uint256 public paid;
     function pay() external { paid += 1; }

@@ -15,7 +15,7 @@ from core.evm.primitives import Address, BlockRef
 from core.report.report import Report
 from core.report.rows import PoolRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.chain.kept_codes import new_static_results
+from tests.harness.chain.in_memory_results import new_static_results
 
 
 async def judge(context: ChainContext, token: Address) -> Report:

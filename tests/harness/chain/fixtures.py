@@ -19,7 +19,7 @@ from config.facts.chain import Chain as ChainFacts
 from config.facts.load_chains import load_chains
 from config.settings import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
-from tests.harness.chain.kept_codes import new_static_results
+from tests.harness.chain.in_memory_results import new_static_results
 from tests.harness.chain.transactions import Chain
 
 

@@ -321,13 +321,13 @@ async def test_a_plain_creation_is_read_once(chain: Chain, context: ChainContext
 
 
 @pytest.mark.parametrize(
-    ("contract", "call", "given", "is_unproved"),
+    ("contract", "call", "given", "is_unproved", "creates"),
     [
-        ("PastPoke", "poke(uint256,uint256)", (7, 10**30), True),
-        ("PastGrant", "grant(address,address)", (PAIR, KEEPER), True),
-        ("PastFlags", "setUp(address,address)", (PAIR, KEEPER), False),
-        ("PastSeizure", "seize(address,uint256)", (PAIR, 0), False),
-        ("PastWrap", "take(address,uint256)", (KEEPER, 1), False),
+        ("PastPoke", "poke(uint256,uint256)", (7, 10**30), True, False),
+        ("PastGrant", "grant(address,address)", (PAIR, KEEPER), True, False),
+        ("PastFlags", "setUp(address,address)", (PAIR, KEEPER), False, False),
+        ("PastSeizure", "seize(address,uint256)", (PAIR, 0), False, False),
+        ("PastWrap", "take(address,uint256)", (KEEPER, 1), False, True),
     ],
 )
 async def test_what_the_owner_could_do_before_it_renounced_counts(
@@ -338,39 +338,18 @@ async def test_what_the_owner_could_do_before_it_renounced_counts(
     given: tuple[object, ...],
     *,
     is_unproved: bool,
-) -> None:
-    token, owner = made(chain, contract), chain.world.owner
-    assert chain.send(owner, token, call, *given).success
-    assert chain.send(owner, token, "renounce()").success
-    report = await judge(context, token)
-    assert report.scan.unproved_custody is is_unproved, evidence_of(report, "unproved_custody:past")
-    blind = await judge(
-        with_node(context, Lacking(context.node, (*MEANS["repeated"], "debug_traceCall"))), token
-    )
-    assert blind.scan.unproved_custody is (None if is_unproved else False)
-
-
-@pytest.mark.parametrize(
-    ("contract", "call", "given", "creates"),
-    [
-        ("PastSeizure", "seize(address,uint256)", (PAIR, 0), False),
-        ("PastWrap", "take(address,uint256)", (KEEPER, 1), True),
-    ],
-)
-async def test_a_past_debit_counts_where_it_may_have_raised_a_balance(
-    chain: Chain,
-    context: ChainContext,
-    contract: str,
-    call: str,
-    given: tuple[object, ...],
-    *,
     creates: bool,
 ) -> None:
     token, owner = made(chain, contract), chain.world.owner
     assert chain.send(owner, token, call, *given).success
     assert chain.send(owner, token, "renounce()").success
     report = await judge(context, token)
-    assert report.scan.creates_balances is creates
+    assert report.scan.unproved_custody is is_unproved, evidence_of(report, "unproved_custody:past")
+    assert report.scan.creates_balances is creates, evidence_of(report, "creates_balances:open")
+    blind = await judge(
+        with_node(context, Lacking(context.node, (*MEANS["repeated"], "debug_traceCall"))), token
+    )
+    assert blind.scan.unproved_custody is (None if is_unproved else False)
 
 
 async def test_what_nobody_could_do_after_the_creation_is_no_past(

@@ -4,7 +4,7 @@ from analysis.static.result_cache import StaticResultCache
 from core.evm.primitives import Hash32
 
 
-class KeptCodes:
+class InMemoryResults:
     """Results in memory, as JSON."""
 
     def __init__(self) -> None:
@@ -20,9 +20,9 @@ class KeptCodes:
         """Keep all: there is one version."""
 
 
-_CODES = KeptCodes()
+_RESULTS = InMemoryResults()
 
 
 def new_static_results() -> StaticResultCache:
     """A new cache, over the results of all tests of this process."""
-    return StaticResultCache(_CODES)
+    return StaticResultCache(_RESULTS)
